@@ -1,0 +1,72 @@
+"""Commands look at the disk, edits sit in buffers: what is saved before, what is told after.
+
+A buffer with the person's own unsaved text is never saved without their answer.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from smith_server.core.editor import DiskMark, OpenText
+from smith_server.core.events import FilesChanged
+from smith_server.core.ports import Question
+from smith_server.core.scope import TurnInput
+
+
+async def to_save(turn: TurnInput) -> Sequence[OpenText]:
+    """The buffers that may be written before a command, without or with the person's answer."""
+    if turn.save_before_run == "never":
+        return ()
+    unsaved = await turn.editor.unsaved()
+    if turn.save_before_run == "ask":
+        return unsaved
+    return [buffer for buffer in unsaved if buffer.own_only]
+
+
+async def save(turn: TurnInput, call_id: str, buffers: Sequence[OpenText], reason: str) -> None:
+    """Write `buffers`; with the setting `ask`, those that hold the person's own text only after a yes."""
+    if not buffers:
+        return
+    own = [buffer for buffer in buffers if not buffer.own_only]
+    if own and not await _may_save(turn, call_id, own, reason):
+        buffers = [buffer for buffer in buffers if buffer.own_only]
+    if buffers:
+        await turn.editor.save([buffer.path for buffer in buffers], reason)
+
+
+async def _may_save(turn: TurnInput, call_id: str, buffers: Sequence[OpenText], reason: str) -> bool:
+    names = tuple(shown(buffer.path, turn.cwd) for buffer in buffers)
+    title = f"save {', '.join(names)} before {reason}?"
+    answer = await turn.approver.ask(Question(call_id, "save", title, saves=names), turn.token)
+    return answer.decision in ("yes", "always")
+
+
+async def not_on_disk(turn: TurnInput) -> str:
+    """One line that names what a command could not see, or ""."""
+    names = [
+        f"{shown(buffer.path, turn.cwd)} ({'unsaved edit of this conversation' if buffer.own_only else 'unsaved text of the user'})"
+        for buffer in await turn.editor.unsaved()
+    ]
+    return f"not on disk: {', '.join(names)}" if names else ""
+
+
+async def after_disk(turn: TurnInput, mark: DiskMark, touched: Sequence[Path]) -> tuple[FilesChanged | None, str]:
+    """What a call changed on disk: the event to emit, if any, and a line for the model, or ""."""
+    paths = list(dict.fromkeys([*touched, *turn.editor.changed_since(mark)]))
+    if not paths:
+        return None, ""
+    modified = []
+    for path in paths:
+        buffer = await turn.editor.open_text(path)
+        if buffer is not None and buffer.modified:
+            modified.append(path)
+    event = FilesChanged(paths=tuple(map(str, paths)), modified=tuple(map(str, modified)))
+    names = ", ".join(shown(path, turn.cwd) for path in modified)
+    return (
+        event,
+        f"changed on disk, but open with unsaved text and left as it is in the editor: {names}" if names else "",
+    )
+
+
+def shown(path: Path, cwd: Path) -> str:
+    """A path as people write it: relative where it lies below `cwd`."""
+    return str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)

@@ -1,0 +1,131 @@
+"""Protocols for what comes from outside the core or is swapped in tests.
+
+The editor has a module of its own (`core/editor.py`), and so have tools (`core/tool.py`).
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, Literal, Protocol
+
+from msgspec import Struct
+
+from smith_server.core.cancel import CancelToken
+from smith_server.core.errors import AgentError
+from smith_server.core.events import Event
+from smith_server.core.messages import Message, Part, StopReason, ToolSpec, Usage
+from smith_server.core.tool import Effect
+
+Emit = Callable[[Event], None]
+
+
+class Request(Struct, frozen=True):
+    """One question to a model. `messages` are valid as they stand: every call has its result."""
+
+    model: str
+    system: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    max_output_tokens: int | None = None
+    temperature: float | None = None
+    stream: bool = True
+
+
+class TextDelta(Struct, frozen=True):
+    """More text for the person."""
+
+    text: str
+
+
+class ThinkingDelta(Struct, frozen=True):
+    """More reasoning."""
+
+    text: str
+
+
+class Done(Struct, frozen=True):
+    """The whole answer: its parts in order, deltas included, why it ended and what it cost."""
+
+    parts: tuple[Part, ...]
+    stop: StopReason
+    usage: Usage | None = None
+
+
+class Failed(Struct, frozen=True):
+    """The answer broke off. `parts` is what may be kept of it (no calls); `retry_after` is in seconds."""
+
+    error: AgentError
+    parts: tuple[Part, ...] = ()
+    usage: Usage | None = None
+    retry_after: float | None = None
+
+
+Delta = TextDelta | ThinkingDelta | Done | Failed
+
+
+class Provider(Protocol):
+    """A model behind some wire."""
+
+    name: str
+
+    def stream(self, request: Request, token: CancelToken) -> AsyncIterator[Delta]:
+        """One attempt. Yields pieces; the last one is `Done` or `Failed`.
+
+        Raises nothing but cancellation; ends soon after `token` is requested.
+        """
+        ...
+
+
+class View(Protocol):
+    """Makes the next request out of the conversation."""
+
+    async def next(self, messages: Sequence[Message]) -> Request: ...
+
+
+class Verdict(Struct, frozen=True):
+    """What policy says of a call, and the rule or setting that decided."""
+
+    decision: Literal["allow", "ask", "deny"]
+    reason: str = ""
+
+
+class Policy(Protocol):
+    """Decides about a call before anybody is asked."""
+
+    def judge(self, name: str, effect: Effect, args: Any) -> Verdict: ...
+
+
+class Question(Struct, frozen=True):
+    """What a person is asked before a call runs."""
+
+    call_id: str
+    name: str
+    title: str
+    reason: str = ""
+    diff: str = ""
+    arguments: dict[str, Any] = {}
+    saves: tuple[str, ...] = ()
+
+
+class Answer(Struct, frozen=True):
+    """What they said. `nobody` is set when there was nobody to ask."""
+
+    decision: Literal["yes", "no", "always", "quit"]
+    feedback: str = ""
+    nobody: bool = False
+
+
+class Approver(Protocol):
+    """Asks a person. Ends with `Cancelled` when `token` is requested first."""
+
+    async def ask(self, question: Question, token: CancelToken) -> Answer: ...
+
+
+class Stored(Protocol):
+    """Waits until everything emitted so far is in the store, or the store was given up on."""
+
+    async def __call__(self) -> None: ...
+
+
+class Inbox(Protocol):
+    """Prompts that a person steers a running turn with."""
+
+    def take(self) -> Sequence[str]: ...

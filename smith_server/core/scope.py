@@ -1,0 +1,36 @@
+"""The frozen context of one turn: everything that the loop is handed, nothing it could look up."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from smith_server.core.cancel import CancelToken
+from smith_server.core.editor import Editor
+from smith_server.core.ports import Approver, Inbox, Policy, Provider, Stored, View
+from smith_server.core.tool import Tool
+
+SaveBeforeRun = Literal["agent", "ask", "never"]
+
+
+class TurnInput(Struct, frozen=True):
+    """What one turn runs with.
+
+    `max_requests` bounds the requests of one prompt. `mask` blanks secrets in any text that is
+    stored, shown or sent. `save_before_run` says which buffers are written before a command.
+    """
+
+    provider: Provider
+    view: View
+    tools: Mapping[str, Tool]
+    policy: Policy
+    approver: Approver
+    editor: Editor
+    inbox: Inbox
+    stored: Stored
+    token: CancelToken
+    cwd: Path
+    mask: Callable[[str], str] = str
+    max_requests: int = 500
+    save_before_run: SaveBeforeRun = "agent"

@@ -1,0 +1,115 @@
+"""What a tool is: a name, a text for the model, a typed argument, one coroutine.
+
+A tool declares its effect and asks nobody for permission; `execute` decides around it.
+"""
+
+import enum
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from smith_server.core.cancel import CancelToken
+from smith_server.core.messages import ToolSpec
+
+
+class Effect(enum.Enum):
+    """What a call can do to the world; decides what has to happen before it runs."""
+
+    READ = "read"
+    EDIT = "edit"
+    EXECUTE = "execute"
+    NETWORK = "network"
+    TALK = "talk"
+
+
+class ToolContext(Struct, frozen=True):
+    """What one call may know of its turn.
+
+    `progress` takes a piece of output to show while the call runs. Relative paths are below `cwd`.
+    """
+
+    call_id: str
+    token: CancelToken
+    cwd: Path
+    progress: Callable[[str], None]
+
+
+class Preview(Struct, frozen=True):
+    """What a call is about to do, for the person who is asked: one line, and a diff for edits."""
+
+    title: str
+    diff: str = ""
+
+
+MutationState = Literal["none", "attempted", "unknown"]
+
+
+class ToolResult(Struct, frozen=True):
+    """A result with two faces: `content` for the model, `summary` and `diff` for the person.
+
+    `touched` are files that the call wrote on disk. `mutation` says whether anything may have
+    changed: `unknown` when the call was ended in the middle.
+    """
+
+    content: str
+    summary: str = ""
+    ok: bool = True
+    code: str = ""
+    diff: str = ""
+    mutation: MutationState = "none"
+    touched: tuple[Path, ...] = ()
+    recall_key: str = ""
+
+
+class Tool(Protocol):
+    """One thing the model can do. `run` raises `ToolRefusal` for what the model should be told."""
+
+    name: str
+    text: str
+    effect: Effect
+    args: type[Struct]
+
+    async def preview(self, args: Any, context: ToolContext) -> Preview:
+        """What `run` would do now. Raises `ToolRefusal` when it would refuse."""
+        ...
+
+    async def run(self, args: Any, context: ToolContext) -> ToolResult:
+        """Do it. Whoever ends it early (`context.token`) gets what was done so far."""
+        ...
+
+
+def spec(tool: Tool) -> ToolSpec:
+    """What the model is told of `tool`."""
+    return ToolSpec(tool.name, tool.text, argument_schema(tool.args))
+
+
+def argument_schema(args: type[Struct]) -> dict[str, Any]:
+    """JSON schema of an argument struct as one object, references put in place, titles left out."""
+    schema = msgspec.json.schema(args)
+    definitions = schema.pop("$defs", {})
+    return _inline(schema, definitions)
+
+
+def decode_arguments(args: type[Struct], text: str) -> Struct:
+    """The arguments of a call; an empty text means none.
+
+    Raises `msgspec.ValidationError` naming the field, or `msgspec.DecodeError` for what is no JSON.
+    """
+    return msgspec.json.decode(text.strip() or "{}", type=args)
+
+
+def _inline(node: Any, definitions: dict[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_inline(item, definitions) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        return _inline(definitions[node["$ref"].rsplit("/", 1)[-1]], definitions)
+    if "properties" in node:
+        properties = {name: _inline(value, definitions) for name, value in node["properties"].items()}
+        rest = {key: value for key, value in node.items() if key not in ("properties", "title")}
+        return {**_inline(rest, definitions), "properties": properties}
+    return {key: _inline(value, definitions) for key, value in node.items()}

@@ -1,0 +1,171 @@
+"""One turn: ask the model, relay what it says, run its calls, until there is nothing left to do.
+
+The loop decides nothing: provider, tools, policy and storage come in with `TurnInput`.
+"""
+
+import time
+from typing import Literal
+
+from msgspec import Struct
+
+from smith_server.core.conversation import Conversation
+from smith_server.core.errors import AgentError, AgentFailure, Cancelled, agent_error
+from smith_server.core.events import (
+    CallFinished,
+    MessageAdded,
+    OutputDelta,
+    ReasoningDelta,
+    RequestFinished,
+    RequestStarted,
+    UsageUpdated,
+)
+from smith_server.core.execute import CANCELLED, execute
+from smith_server.core.interrupt import interrupted_by
+from smith_server.core.messages import (
+    AssistantMessage,
+    Call,
+    Part,
+    StopReason,
+    Text,
+    Usage,
+    UserMessage,
+    joined_text,
+)
+from smith_server.core.ports import Done, Emit, Failed, Request, TextDelta, ThinkingDelta
+from smith_server.core.scope import TurnInput
+
+
+class TurnEnd(Struct, frozen=True):
+    """How a turn ended and what it used."""
+
+    stop_reason: Literal["completed", "cancelled", "error", "budget_exhausted"]
+    usage: Usage = Usage()
+    error: AgentError | None = None
+
+
+class Reply(Struct, frozen=True):
+    """What came of one request, kept even when it broke off."""
+
+    parts: tuple[Part, ...]
+    stop: StopReason
+    usage: Usage
+    error: AgentError | None = None
+
+
+async def run_turn(turn: TurnInput, talk: Conversation, emit: Emit) -> TurnEnd:
+    """Run until the model has nothing more to do. The conversation is valid whenever this returns."""
+    usage = Usage()
+    for _ in range(turn.max_requests):
+        _steer(turn, talk, emit)
+        if turn.token.requested:
+            return _close(talk, emit, TurnEnd("cancelled", usage))
+        reply = await _request(turn, talk, emit)
+        usage = usage + reply.usage
+        emit(UsageUpdated(turn_usage=usage, context=reply.usage.context))
+        if (end := _end_of(reply, usage)) is not None:
+            return _close(talk, emit, end)
+        await execute(_calls(reply), turn, talk, emit)
+        if turn.token.requested:
+            return _close(talk, emit, TurnEnd("cancelled", usage))
+    text = f"The limit of {turn.max_requests} requests for one prompt is reached (`max_requests`). Send another prompt to go on."
+    return _close(talk, emit, TurnEnd("error", usage, agent_error("budget_exhausted", "max_requests", text)))
+
+
+def _steer(turn: TurnInput, talk: Conversation, emit: Emit) -> None:
+    for text in turn.inbox.take():
+        message = UserMessage(talk.mint(), text)
+        talk.add(message)
+        emit(MessageAdded(message=message))
+
+
+async def _request(turn: TurnInput, talk: Conversation, emit: Emit) -> Reply:
+    """One request and its answer; what was shown of it is a message of the conversation afterwards."""
+    try:
+        request = await turn.view.next(talk.messages)
+    except AgentFailure as problem:
+        return Reply((), "error", Usage(), problem.error)
+    name, began = talk.mint(), time.monotonic()
+    emit(RequestStarted(model=request.model))
+    reply = await _relay(turn, request, name, emit)
+    emit(RequestFinished(usage=reply.usage, duration_ms=int((time.monotonic() - began) * 1000)))
+    if _calls(reply) or joined_text(reply.parts).strip():
+        message = AssistantMessage(name, reply.parts, request.model, reply.stop)
+        talk.add(message)
+        emit(MessageAdded(message=message))
+    return reply
+
+
+async def _relay(turn: TurnInput, request: Request, name: str, emit: Emit) -> Reply:
+    """Pass deltas on as they come. A cancel keeps the text so far and drops half-written calls."""
+    shown: list[str] = []
+    stream = turn.provider.stream(request, turn.token)
+    try:
+        async with interrupted_by(turn.token):
+            async for delta in stream:
+                match delta:
+                    case TextDelta(text):
+                        shown.append(text)
+                        emit(OutputDelta(message=name, text=text))
+                    case ThinkingDelta(text):
+                        emit(ReasoningDelta(message=name, text=text))
+                    case Done(parts, stop, used):
+                        return Reply(parts, stop, _counted(used))
+                    case Failed(error, parts, used):
+                        return Reply(_kept(parts, shown), "error", _counted(used), error)
+    except Cancelled:
+        return Reply(_kept((), shown), "cancelled", Usage(requests=1))
+    broken = agent_error(
+        "protocol", "stream_truncated", "The answer ended without saying that it was complete. Send the prompt again."
+    )
+    return Reply(_kept((), shown), "error", Usage(requests=1), broken)
+
+
+def _kept(parts: tuple[Part, ...], shown: list[str]) -> tuple[Part, ...]:
+    """What may stay of a broken answer: its text, never a call, never nothing but reasoning."""
+    whole = tuple(part for part in parts if not isinstance(part, Call))
+    if joined_text(whole).strip():
+        return whole
+    text = "".join(shown)
+    return (Text(text),) if text.strip() else ()
+
+
+def _counted(usage: Usage | None) -> Usage:
+    return (usage or Usage()) + Usage(requests=1)
+
+
+def _end_of(reply: Reply, usage: Usage) -> TurnEnd | None:
+    """How the turn ends with this reply, or None when there are calls to run."""
+    if reply.stop == "cancelled":
+        return TurnEnd("cancelled", usage)
+    if reply.error is not None:
+        return TurnEnd("error", usage, reply.error)
+    if reply.stop == "max_tokens":
+        text = "The answer reached the model's output limit. Ask for it in smaller pieces."
+        return TurnEnd("error", usage, agent_error("protocol", "output_limit", text))
+    if reply.stop == "content_filter":
+        text = "The provider withheld the rest of this answer (content filter). Rephrase the prompt."
+        return TurnEnd("error", usage, agent_error("protocol", "content_filter", text))
+    if _calls(reply):
+        return None
+    if not joined_text(reply.parts).strip():
+        text = "The model answered with neither text nor a tool call. Send the prompt again."
+        return TurnEnd("error", usage, agent_error("protocol", "empty_response", text))
+    return TurnEnd("completed", usage)
+
+
+def _calls(reply: Reply) -> tuple[Call, ...]:
+    return tuple(part for part in reply.parts if isinstance(part, Call))
+
+
+def _close(talk: Conversation, emit: Emit, end: TurnEnd) -> TurnEnd:
+    """Every call that was not run gets a result that says so, and the faces are told."""
+    code = "cancelled" if end.stop_reason == "cancelled" else "skipped"
+    content = CANCELLED if code == "cancelled" else "Not run: the turn ended before this call."
+    for message in talk.close(code, content):
+        emit(
+            CallFinished(
+                call_id=message.call_id, name=message.name, ok=False, summary=content, code=code, content=content
+            )
+        )
+        emit(MessageAdded(message=message))
+    return end
