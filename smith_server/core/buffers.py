@@ -11,6 +11,9 @@ from smith_server.core.events import FilesChanged
 from smith_server.core.ports import Question
 from smith_server.core.scope import TurnInput
 
+_OWN = "unsaved edit of this conversation"
+_THEIRS = "unsaved text of the user"
+
 
 async def to_save(turn: TurnInput) -> Sequence[OpenText]:
     """The buffers that may be written before a command, without or with the person's answer."""
@@ -43,7 +46,7 @@ async def _may_save(turn: TurnInput, call_id: str, buffers: Sequence[OpenText], 
 async def not_on_disk(turn: TurnInput) -> str:
     """One line that names what a command could not see, or ""."""
     names = [
-        f"{shown(buffer.path, turn.cwd)} ({'unsaved edit of this conversation' if buffer.own_only else 'unsaved text of the user'})"
+        f"{shown(buffer.path, turn.cwd)} ({_OWN if buffer.own_only else _THEIRS})"
         for buffer in await turn.editor.unsaved()
     ]
     return f"not on disk: {', '.join(names)}" if names else ""

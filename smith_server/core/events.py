@@ -13,11 +13,11 @@ from smith_server.core.errors import AgentError
 from smith_server.core.messages import Message, Usage
 
 
-class Event(Struct, frozen=True, kw_only=True, tag_field="kind"):
+class Event(Struct, frozen=True, tag_field="kind"):
     """Base of all events."""
 
 
-class SessionStarted(Event, tag="session_started"):
+class SessionStarted(Event, frozen=True, tag="session_started"):
     """A conversation was opened in this process; first event of it."""
 
     root: str
@@ -25,20 +25,20 @@ class SessionStarted(Event, tag="session_started"):
     title: str = ""
 
 
-class SessionStopped(Event, tag="session_stopped"):
+class SessionStopped(Event, frozen=True, tag="session_stopped"):
     """The conversation was closed; last event of it."""
 
     reason: str = ""
 
 
-class PromptQueued(Event, tag="prompt_queued"):
+class PromptQueued(Event, frozen=True, tag="prompt_queued"):
     """A prompt came while a turn ran and waits in line."""
 
     id: str
     text: str
 
 
-class TurnStarted(Event, tag="turn_started"):
+class TurnStarted(Event, frozen=True, tag="turn_started"):
     """First event of a turn."""
 
     text: str
@@ -46,21 +46,21 @@ class TurnStarted(Event, tag="turn_started"):
     provider: str = ""
 
 
-class RequestStarted(Event, tag="llm_request_started"):
+class RequestStarted(Event, frozen=True, tag="llm_request_started"):
     """A request goes out to the model."""
 
     model: str
     attempt: int = 1
 
 
-class RequestFinished(Event, tag="llm_request_finished"):
+class RequestFinished(Event, frozen=True, tag="llm_request_finished"):
     """The answer of that request has ended, well or not."""
 
     usage: Usage = Usage()
     duration_ms: int = 0
 
 
-class RequestRetried(Event, tag="llm_retry"):
+class RequestRetried(Event, frozen=True, tag="llm_retry"):
     """A request failed and goes out again after `delay_ms`; with `discard_output` what was shown of it is void."""
 
     layer: Literal["transport", "empty"]
@@ -70,27 +70,27 @@ class RequestRetried(Event, tag="llm_retry"):
     discard_output: bool = False
 
 
-class ReasoningDelta(Event, tag="llm_reasoning_delta"):
+class ReasoningDelta(Event, frozen=True, tag="llm_reasoning_delta"):
     """More reasoning of message `message`."""
 
     message: str
     text: str
 
 
-class OutputDelta(Event, tag="llm_output_delta"):
+class OutputDelta(Event, frozen=True, tag="llm_output_delta"):
     """More text of message `message`."""
 
     message: str
     text: str
 
 
-class MessageAdded(Event, tag="message_added"):
+class MessageAdded(Event, frozen=True, tag="message_added"):
     """A message is whole and part of the conversation; its text was shown by other events."""
 
     message: Message
 
 
-class CallStarted(Event, tag="tool_call_started"):
+class CallStarted(Event, frozen=True, tag="tool_call_started"):
     """A tool call of the reply is taken up, before it is decoded or asked about."""
 
     call_id: str
@@ -99,14 +99,14 @@ class CallStarted(Event, tag="tool_call_started"):
     title: str = ""
 
 
-class CallProgressed(Event, tag="tool_call_progress"):
+class CallProgressed(Event, frozen=True, tag="tool_call_progress"):
     """Output of a running call, a piece at a time; shown, never stored."""
 
     call_id: str
     text: str
 
 
-class CallFinished(Event, tag="tool_call_finished"):
+class CallFinished(Event, frozen=True, tag="tool_call_finished"):
     """The call has its result. `summary` is one line for the person, `diff` a unified diff."""
 
     call_id: str
@@ -119,7 +119,7 @@ class CallFinished(Event, tag="tool_call_finished"):
     duration_ms: int = 0
 
 
-class ApprovalAsked(Event, tag="approval_asked"):
+class ApprovalAsked(Event, frozen=True, tag="approval_asked"):
     """A call waits for a person. `saves` are buffers that would be written first."""
 
     id: str
@@ -132,71 +132,71 @@ class ApprovalAsked(Event, tag="approval_asked"):
     saves: tuple[str, ...] = ()
 
 
-class ApprovalAnswered(Event, tag="approval_answered"):
+class ApprovalAnswered(Event, frozen=True, tag="approval_answered"):
     """That question is settled; `withdrawn` when its turn ended first."""
 
     id: str
     decision: Literal["yes", "no", "always", "quit", "withdrawn"]
 
 
-class EditWaiting(Event, tag="edit_waiting"):
+class EditWaiting(Event, frozen=True, tag="edit_waiting"):
     """An edit waits for the editor, which is in the middle of a command of the person."""
 
     path: str
     reason: str
 
 
-class FilesChanged(Event, tag="files_changed"):
+class FilesChanged(Event, frozen=True, tag="files_changed"):
     """A call changed these files on disk; `modified` are open with unsaved text and were left."""
 
     paths: tuple[str, ...]
     modified: tuple[str, ...] = ()
 
 
-class UsageUpdated(Event, tag="usage_updated"):
+class UsageUpdated(Event, frozen=True, tag="usage_updated"):
     """Tokens of this turn so far, and the size of the last request."""
 
     turn_usage: Usage
     context: int = 0
 
 
-class Notice(Event, tag="notice"):
+class Notice(Event, frozen=True, tag="notice"):
     """One sentence for the person, outside the conversation."""
 
     level: Literal["info", "warning", "error"]
     text: str
 
 
-class ErrorReported(Event, tag="agent_error"):
+class ErrorReported(Event, frozen=True, tag="agent_error"):
     """Something failed; the turn goes on or says how it ended by its own last event."""
 
     error: AgentError
 
 
-class PersistenceFailed(Event, tag="persistence_error"):
+class PersistenceFailed(Event, frozen=True, tag="persistence_error"):
     """What follows is held in memory only."""
 
     error: AgentError
 
 
-class TurnCancelRequested(Event, tag="turn_cancel_requested"):
+class TurnCancelRequested(Event, frozen=True, tag="turn_cancel_requested"):
     """Somebody asked the running turn to stop."""
 
 
-class TurnCompleted(Event, tag="turn_completed"):
+class TurnCompleted(Event, frozen=True, tag="turn_completed"):
     """Last event of a turn that came to its end."""
 
     stop_reason: Literal["completed", "budget_exhausted"] = "completed"
     usage: Usage = Usage()
 
 
-class TurnCancelled(Event, tag="turn_cancelled"):
+class TurnCancelled(Event, frozen=True, tag="turn_cancelled"):
     """Last event of a turn that was stopped."""
 
     usage: Usage = Usage()
 
 
-class TurnFailed(Event, tag="turn_error"):
+class TurnFailed(Event, frozen=True, tag="turn_error"):
     """Last event of a turn that could not go on."""
 
     error: AgentError

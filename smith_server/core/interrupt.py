@@ -34,15 +34,14 @@ class interrupted_by:  # noqa: N801 - reads as a statement: `async with interrup
 
     async def __aexit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> bool:
+    ) -> None:
         if self._detach is not None:
             self._detach()
         if not self._sent:
-            return False
+            return
         left = self._task.uncancel()
         if isinstance(problem, asyncio.CancelledError) and left == 0:
             raise Cancelled from None
-        return False
 
     def _interrupt(self) -> None:
         self._sent = True

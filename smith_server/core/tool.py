@@ -90,7 +90,8 @@ def argument_schema(args: type[Struct]) -> dict[str, Any]:
     """JSON schema of an argument struct as one object, references put in place, titles left out."""
     schema = msgspec.json.schema(args)
     definitions = schema.pop("$defs", {})
-    return _inline(schema, definitions)
+    inlined: dict[str, Any] = _inline(schema, definitions)
+    return inlined
 
 
 def decode_arguments(args: type[Struct], text: str) -> Struct:

@@ -67,7 +67,7 @@ async def run_turn(turn: TurnInput, talk: Conversation, emit: Emit) -> TurnEnd:
         await execute(_calls(reply), turn, talk, emit)
         if turn.token.requested:
             return _close(talk, emit, TurnEnd("cancelled", usage))
-    text = f"The limit of {turn.max_requests} requests for one prompt is reached (`max_requests`). Send another prompt to go on."
+    text = f"One prompt may make {turn.max_requests} requests (`max_requests`). Send another prompt to go on."
     return _close(talk, emit, TurnEnd("error", usage, agent_error("budget_exhausted", "max_requests", text)))
 
 
