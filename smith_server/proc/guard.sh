@@ -48,5 +48,11 @@ send TERM
 send CONT
 tenths=0
 while [ "$tenths" -lt 5 ] && alive; do pause; done
+
+# A group dies of one KILL, and what is left of it is waited for by nobody. What has left its group
+# may have had a child meanwhile.
+alive || exit 0
+send KILL
+groups=' '
 tenths=0
 while [ "$tenths" -lt 20 ] && alive; do send KILL; pause; done

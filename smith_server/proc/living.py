@@ -82,7 +82,7 @@ def _read(pid: str, name: str) -> bytes:
 def from_ps(groups: Collection[int]) -> Iterator[Process]:
     """Members of `groups` and the descendants that can still be traced to one, as `ps` lists them."""
     listed = subprocess.run(
-        ["ps", "-A", "-o", "pid=,ppid=,pgid=,stat=,command="], capture_output=True, text=True, errors="replace"
+        ["ps", "-A", "-ww", "-o", "pid=,ppid=,pgid=,stat=,command="], capture_output=True, text=True, errors="replace"
     )
     rows = [line.split(None, 4) for line in listed.stdout.splitlines()]
     alive = [row for row in rows if len(row) == 5 and not row[3].startswith("Z")]

@@ -59,5 +59,5 @@ def _tail(data: bytes, most: int) -> bytes:
     if len(data) <= most:
         return data
     start = len(data) - most
-    newline = data.find(b"\n", start, start + _LINE_SEARCH)
+    newline = data.find(b"\n", start - 1, start + _LINE_SEARCH)
     return data[newline + 1 :] if newline >= 0 else data[start:].decode(errors="ignore").encode()
