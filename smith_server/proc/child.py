@@ -47,6 +47,7 @@ class Child:
             os.close(theirs)
         self.group = self._process.pid
         self.exited = asyncio.Event()
+        self._vacant = False
         self._take = take
         self._news = asyncio.Event()
         os.set_blocking(self._pipe, False)
@@ -60,9 +61,15 @@ class Child:
         return self._process.returncode
 
     @property
+    def vacant(self) -> bool:
+        """Nobody is left in the group. Once that was so its number may be somebody else's."""
+        self._vacant = self._vacant or not group_alive(self.group)
+        return self._vacant
+
+    @property
     def over(self) -> bool:
         """Nobody is left in the group and nobody holds the pipe."""
-        return self._pipe < 0 and not group_alive(self.group)
+        return self._pipe < 0 and self.vacant
 
     async def rest(self) -> None:
         """What was written before the end and is still in the pipe.
@@ -84,8 +91,8 @@ class Child:
             if not self._read():
                 return
 
-    def let_go(self, empty: Callable[[], None]) -> None:
-        """Nobody wants the output any more; `empty` is called when no process of the group is left.
+    def let_go(self, look: Callable[[], None]) -> None:
+        """Nobody wants the output any more; `look` is called now and then until the child is `over`.
 
         Until then the pipe is emptied at a walking pace: a server left in the background must not
         die of a closed pipe, and one that writes without end must not cost us a processor.
@@ -93,7 +100,7 @@ class Child:
         self._take = _nowhere
         if self._pipe >= 0:
             self._loop.remove_reader(self._pipe)
-        self._look(empty, _LOOK_AGAIN)
+        self._look(look, _LOOK_AGAIN)
 
     def close(self) -> None:
         """Give up the pipe, and look after it no longer."""
@@ -105,13 +112,13 @@ class Child:
             self._pipe = -1
             self._news.set()
 
-    def _look(self, empty: Callable[[], None], pause: float) -> None:
+    def _look(self, look: Callable[[], None], pause: float) -> None:
         self.take_rest()
+        look()
         if self.over:
-            empty()
             return
         after = _LOOK_AGAIN if self._pipe >= 0 else min(2 * pause, _LONGEST_LOOK_AGAIN)
-        self._next_look = self._loop.call_later(pause, self._look, empty, after)
+        self._next_look = self._loop.call_later(pause, self._look, look, after)
 
     def _read(self) -> bool:
         """Take one piece; whether there may be more at once."""

@@ -24,6 +24,11 @@ class Guard:
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe = -1
 
+    @property
+    def groups(self) -> frozenset[int]:
+        """What it would end if we died now."""
+        return frozenset(self._groups)
+
     def ready(self) -> None:
         """Start the guard, or another one when somebody has ended it. Raises `OSError`."""
         if self._process is None or self._process.poll() is not None:

@@ -74,10 +74,9 @@ class Processes:
         try:
             return await self._finish(command, child, kept, mark)
         except asyncio.CancelledError:
-            left = await end({child.group}, mark, CANCEL_GRACE)
+            left = await _force(child, mark, CANCEL_GRACE)
             if not token.requested:
                 raise
-            child.take_rest()
             return _outcome("cancel", child, kept, left)
         finally:
             self._let_go(child)
@@ -86,14 +85,16 @@ class Processes:
         """End everything that was started here, what was left in the background too; who is left after that."""
         if not self._started:
             return ()
-        groups = {child.group for child in self._running | self._left}
+        groups = {child.group for child in self._running | self._left if not child.vacant}
         return await end(groups, self._mark, grace)
 
     async def close(self) -> tuple[Process, ...]:
         """The end of the session: `end_all`, and nothing of ours stays open."""
         left = await self.end_all()
-        for child in tuple(self._left):
-            self._forget(child)
+        for child in self._left:
+            self._guard.forget(child.group)
+            child.close()
+        self._left.clear()
         return left
 
     def _start(self, command: Command, mark: str, take: TakeBytes) -> Child:
@@ -112,8 +113,7 @@ class Processes:
             async with asyncio.timeout(command.limit):
                 await child.exited.wait()
         except TimeoutError:
-            left = await end({child.group}, mark, LIMIT_GRACE)
-            child.take_rest()
+            left = await _force(child, mark, LIMIT_GRACE)
             return _outcome("limit", child, kept, left)
         await child.rest()
         left = () if child.over else living({child.group}, mark)
@@ -122,12 +122,22 @@ class Processes:
     def _let_go(self, child: Child) -> None:
         self._running.discard(child)
         self._left.add(child)
-        child.let_go(lambda: self._forget(child))
+        child.let_go(lambda: self._settle(child))
 
-    def _forget(self, child: Child) -> None:
-        self._left.discard(child)
-        self._guard.forget(child.group)
-        child.close()
+    def _settle(self, child: Child) -> None:
+        if child.vacant:
+            self._guard.forget(child.group)
+        if child.over:
+            self._left.discard(child)
+
+
+async def _force(child: Child, mark: str, grace: float) -> tuple[Process, ...]:
+    """End it and all it started, take what it has written; who is left after that."""
+    left = await end({child.group}, mark, grace)
+    if child.group not in {each.pid for each in left}:
+        await child.exited.wait()
+    child.take_rest()
+    return left
 
 
 def _both(first: TakeBytes, second: TakeBytes | None) -> TakeBytes:

@@ -30,7 +30,7 @@ class Bash:
 
     name = "bash"
     effect = Effect.EXECUTE
-    args = BashArguments
+    args: type[Struct] = BashArguments
 
     def __init__(self, processes: Processes, default_limit: float = 120.0, keep: int = 262_144) -> None:
         text = Path(__file__).with_suffix(".md").read_text(encoding="utf-8").strip()

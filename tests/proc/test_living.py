@@ -8,7 +8,7 @@ import pytest
 from smith_server.proc.living import Process, from_ps, group_alive, living
 from tests.proc.scene import alive, start, unique_seconds, until
 
-MARK = "0123456789abcdef.1."
+MARK = f"{os.getpid():016x}.1."
 
 
 @pytest.fixture
@@ -87,6 +87,8 @@ if sys.platform == "linux":
         env = {**os.environ, "COPY": f"SMITH_CALL={MARK}7."}
         other = start("sleep", seconds, env=env)
 
-        assert living((), MARK) == ()
+        found = living((), MARK)
         other.kill()
         other.wait()
+
+        assert found == ()

@@ -32,7 +32,9 @@ OUT_OF_GROUP = {
     "setsid and double fork": "( setsid sh -c 'sleep {s} & exec sleep {s}' & ); echo hi",
     "setsid, ignores TERM": "setsid bash -c 'trap \"\" TERM; while :; do sleep 1; done # {s}' & echo hi",
 }
-BACKGROUND = IN_GROUP | (OUT_OF_GROUP if sys.platform == "linux" else {})
+ON_LINUX = sys.platform == "linux"
+BACKGROUND = IN_GROUP | (OUT_OF_GROUP if ON_LINUX else {})
+AWAY = "setsid" if ON_LINUX else ""
 
 
 async def run(processes: Processes, text: str, limit: float | None = None, keep: int = 262_144) -> Outcome:
@@ -159,7 +161,7 @@ ENDED_BY_FORCE = {
     "writes without end": "echo ready; yes {s}",
     "stops others": "sleep {s} & kill -STOP $!; echo ready; wait",
 }
-if sys.platform == "linux":
+if ON_LINUX:
     ENDED_BY_FORCE |= {
         "left the group": "setsid bash -c 'echo ready; sleep {s}' & wait",
         "left the group, ignores TERM": "setsid bash -c 'trap \"\" TERM; echo ready; while :; do sleep 1; done # {s}' &"
@@ -185,9 +187,10 @@ async def test_a_cancelled_command_is_gone_within_a_second_with_all_it_started(p
     [
         ("echo begun; sleep {s}", 0.0),
         ("trap 'echo cleaned up; exit 7' TERM; echo begun; sleep {s} & wait", 0.0),
+        ("trap 'echo cleaned up; exit 7' TERM; echo begun; kill -STOP $$; sleep {s}", 0.0),
         ("trap '' TERM; echo begun; while :; do sleep 1; done # {s}", 2.0),
     ],
-    ids=["obeys", "cleans up", "ignores TERM"],
+    ids=["obeys", "cleans up", "is stopped and cleans up", "ignores TERM"],
 )
 async def test_a_command_is_ended_at_its_limit_with_time_to_clean_up(
     processes: Processes, text: str, least: float
@@ -328,8 +331,8 @@ async def test_the_end_of_one_session_leaves_the_other_alone(processes: Processe
     guard = Guard()
     first, second = Processes(guard), Processes(guard)
     mine, theirs = unique_seconds(), unique_seconds()
-    await run(first, f"sleep {mine} & setsid sleep {mine} &")
-    await run(second, f"sleep {theirs} & setsid sleep {theirs} &")
+    await run(first, f"sleep {mine} & {AWAY} sleep {mine} &")
+    await run(second, f"sleep {theirs} & {AWAY} sleep {theirs} &")
     await until(lambda: len(alive(theirs)) == 2)
 
     await first.close()
@@ -338,6 +341,25 @@ async def test_the_end_of_one_session_leaves_the_other_alone(processes: Processe
     await second.close()
     guard.close()
     assert alive(theirs) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [("true", 0), (f"{AWAY} sleep {{s}} & exit", 0 if ON_LINUX else 1), ("sleep {s} & exit", 1)],
+    ids=["all over", "the output is held by one that left the group", "somebody in the group"],
+)
+async def test_a_group_is_guarded_until_it_is_empty(text: str, kept: int) -> None:
+    guard = Guard()
+    session = Processes(guard)
+    seconds = unique_seconds()
+
+    await run(session, text.format(s=seconds))
+
+    assert await until(lambda: len(guard.groups) == kept)
+    assert bool(alive(seconds)) is ("sleep" in text)
+    await session.close()
+    assert (guard.groups, alive(seconds)) == (frozenset(), [])
+    guard.close()
 
 
 async def test_the_end_of_the_session_ends_what_is_running(processes: Processes) -> None:
