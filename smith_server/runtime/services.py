@@ -81,7 +81,8 @@ class Services:
         await asyncio.gather(*(session.close() for session in self._sessions.values()))
         for session in self._sessions.values():
             self._post(session.id, SessionStopped(reason=reason))
-        await self._processes.end_all()
+        await self._processes.close()
+        self._guard.close()
         await self.bus.stop()
         await self._shelf.release(self._sessions)
         await self._providers.close()
