@@ -20,7 +20,7 @@ CANCEL_SECONDS = 0.8
 _STATUSES = frozenset({"applied", "stale", "expired", "read_only", "gone", "refused", "failed", "withdrawn"})
 
 Waiting = Callable[[str], None]
-Late = Callable[[Receipt], None]
+Late = Callable[[str, Receipt], None]
 
 
 class Proposals:
@@ -59,7 +59,7 @@ class Proposals:
             done.set_result(receipt)
         if receipt.change in self._unknown:
             self._open.pop(receipt.change, None)
-            self._unknown.pop(receipt.change)(_receipt(receipt))
+            self._unknown.pop(receipt.change)(receipt.change, _receipt(receipt))
 
     async def _answered(
         self, answer: asyncio.Future[EditReceipt], done: asyncio.Future[EditReceipt], waiting: Waiting

@@ -7,7 +7,9 @@ from smith_server.config.schema import Settings
 from smith_server.core.errors import failure
 from smith_server.core.events import Notice
 from smith_server.core.ports import Emit, Provider
-from smith_server.llm.http import Connections, HttpProvider, answers
+from smith_server.llm.http import Connections
+from smith_server.llm.probe import answers
+from smith_server.llm.provider import HttpProvider
 from smith_server.llm.scripted import ScriptedProvider
 from smith_server.runtime.models import Choice, choose_model, choose_provider, only_model
 
@@ -65,5 +67,5 @@ class Providers:
                 raise failure(
                     "policy", "no_script", "The provider `scripted` needs SMITH_SCRIPT, the path of a script."
                 )
-            self._scripted = ScriptedProvider.load(Path(path))
+            self._scripted = ScriptedProvider.of_file(Path(path))
         return self._scripted
