@@ -67,11 +67,12 @@ class Proposals:
         await asyncio.wait([answer], timeout=ANSWER_SECONDS)
         if not answer.done():
             waiting("the editor is in the middle of a command and waits for you")
-        first = await answer
+        # Shielded: a cancel of this wait must leave both to the last word.
+        first = await asyncio.shield(answer)
         if first.status != "deferred":
             return first
         waiting(first.reason or first.message or "the editor is busy")
-        return await done
+        return await asyncio.shield(done)
 
     async def _withdraw(
         self, change: str, answer: asyncio.Future[EditReceipt], done: asyncio.Future[EditReceipt], late: Late

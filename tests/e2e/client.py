@@ -33,6 +33,7 @@ class Client:
         self.raw = bytearray()
         self._ids = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._answers: set[asyncio.Future[None]] = set()
         self._changed = asyncio.Event()
         self._reader = asyncio.create_task(self._read())
 
@@ -155,7 +156,9 @@ class Client:
                 else:
                     future.set_result(message.get("result"))
         elif "id" in message:
-            asyncio.ensure_future(self._answer(message))
+            task = asyncio.ensure_future(self._answer(message))
+            self._answers.add(task)
+            task.add_done_callback(self._answers.discard)
         else:
             self.notes.append((message["method"], message.get("params")))
 

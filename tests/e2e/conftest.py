@@ -1,15 +1,10 @@
-import asyncio
-import json
-import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from llmock.pytest_plugin import LLMock
 from llmock.testing import LLMockServer
 
-from tests.e2e.client import Client
 from tests.e2e.world import World
 
 
