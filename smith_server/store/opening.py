@@ -71,7 +71,9 @@ def _in_memory(place: Place, why: AgentError | None = None) -> Opened:
     return Opened(connection, None, (warning,))
 
 
-def _open_file(path: Path, place: Place) -> Opened:
+def _open_file(named: Path, place: Place) -> Opened:
+    # SQLite names what lies beside a store after the file itself, not after a link to it.
+    path = named.resolve() if named.is_symlink() else named.absolute()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with folder_lock(path.parent, place.busy_ms / 1000):
         try:
