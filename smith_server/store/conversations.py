@@ -71,7 +71,7 @@ def create(connection: apsw.Connection, header: Header, *, now: float | None = N
 
 def get(connection: apsw.Connection, conversation: str) -> Header | None:
     """The header of a conversation, or None when there is no such one."""
-    rows = connection.execute(f"SELECT {_HEADER} FROM conversation WHERE id = ?", (conversation,))
+    rows = connection.execute(f"SELECT {_HEADER} FROM conversation WHERE id = ?", (text_in(conversation),))
     return next(map(_header, rows), None)
 
 

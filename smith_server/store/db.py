@@ -35,8 +35,8 @@ class Database:
     async def open(cls, place: Path | Place | None) -> "Database":
         """Open the store at a path, make it, or have one in memory (None).
 
-        Raises persistence/`newer`, `locked` or `full`; everything else that is wrong with the file
-        is a warning.
+        Raises persistence/`newer` or `locked`; everything else that is wrong with the file is a
+        warning.
         """
         worker = Worker("store")
         try:

@@ -21,8 +21,11 @@ def new_id() -> str:
 
 
 def checked(value: str) -> str:
-    """`value`, if it can be part of a key. Raises persistence/`invalid_key` when empty or with a colon."""
-    if not value or ":" in value:
+    """`value`, if it can be part of a key.
+
+    Raises persistence/`invalid_key` when it is empty, holds a colon or is no valid Unicode.
+    """
+    if not value or ":" in value or any("\ud800" <= char <= "\udfff" for char in value):
         raise _invalid(value)
     return value
 

@@ -15,7 +15,10 @@ _FUSE_TYPES = frozenset({"sshfs", "glusterfs", "s3fs", "rclone", "davfs", "ceph"
 
 
 def on_network(folder: Path) -> bool:
-    """Whether `folder` is on a network file system, by the type of the mount that it lies in."""
+    """Whether `folder` is on a network file system, by the type of the mount that it lies in.
+
+    Where the mounts cannot be learned it counts as local.
+    """
     return is_network_type(_type_of(folder))
 
 
@@ -37,7 +40,7 @@ def _type_of(folder: Path) -> str:
 def _mounts() -> Iterator[tuple[str, str]]:
     try:
         listing = Path("/proc/self/mountinfo").read_bytes()
-    except FileNotFoundError:
+    except OSError:
         yield from _mounts_by_command()
         return
     for line in listing.splitlines():
@@ -54,7 +57,10 @@ def _unescaped(point: bytes) -> bytes:
 
 
 def _mounts_by_command() -> Iterator[tuple[str, str]]:
-    told = subprocess.run(["mount"], capture_output=True, text=True, errors="replace", check=False).stdout
-    for line in told.splitlines():
+    try:
+        told = subprocess.run(["mount"], capture_output=True, text=True, errors="replace", check=False)
+    except OSError:
+        return
+    for line in told.stdout.splitlines():
         place, _, kind = line.rpartition(" (")
         yield place.partition(" on ")[2], kind.partition(",")[0].rstrip(")")

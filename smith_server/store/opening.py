@@ -20,7 +20,7 @@ from smith_server.store.folder_lock import folder_lock
 from smith_server.store.migrate import APPLICATION_ID, Step, known_steps, migrate, version_of
 from smith_server.store.network import on_network
 
-_UNWRITABLE = ("read_only", "unavailable")
+_UNWRITABLE = ("read_only", "unavailable", "full")
 
 
 class Place(Struct, frozen=True):
@@ -45,7 +45,7 @@ class Opened(Struct, frozen=True):
 
 
 def open_store(place: Place) -> Opened:
-    """Open or make the store. Raises persistence/`newer`, `locked` or `full`."""
+    """Open or make the store. Raises persistence/`newer` or `locked`."""
     place = Place(place.path, place.busy_ms, place.steps or known_steps(), place.is_remote)
     if place.path is None:
         return _in_memory(place)

@@ -6,6 +6,7 @@ Each says on stdout how far it came and is told on stdin to go on.
 import asyncio
 import fcntl
 import os
+import resource
 import sys
 import time
 from pathlib import Path
@@ -68,8 +69,9 @@ def hold_lease(path: Path) -> None:
 
 
 def migrate_slowly(path: Path) -> None:
+    table = "CREATE TABLE many (a, b)"
     numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 400000)"
-    many = Step("9999_many", f"INSERT INTO meta {numbers} SELECT i, i FROM n")
+    many = Step("9999_many", f"{table}; INSERT INTO many {numbers} SELECT i, i FROM n")
     open_store(Place(path, steps=(*known_steps(), many)))
 
 
@@ -84,6 +86,13 @@ def leave_work(path: Path) -> None:
 
     asyncio.run(work())
     say("ended")
+
+
+def open_with_little_room(path: Path) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+    opened = open_store(Place(path))
+    started(opened.connection)
+    say([warning.code for warning in opened.warnings])
 
 
 def make_titled(path: Path) -> None:
@@ -106,6 +115,7 @@ DOINGS = {
         migrate_slowly,
         leave_work,
         make_titled,
+        open_with_little_room,
     )
 }
 

@@ -21,6 +21,7 @@ def test_a_new_conversation_is_stored_as_it_was_made(connection: apsw.Connection
 
 def test_what_is_not_there_is_none(connection: apsw.Connection) -> None:
     assert conversations.get(connection, "nothing") is None
+    assert conversations.get(connection, "caf\udce9") is None
     assert conversations.load(connection, "nothing").messages == ()
     assert conversations.count(connection, "nothing") == 0
 

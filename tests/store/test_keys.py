@@ -31,7 +31,7 @@ def test_what_is_no_turn_id_is_refused(bad: str) -> None:
     assert raised.value.error.code == "invalid_key"
 
 
-@pytest.mark.parametrize("bad", ["", "a:b", ":"])
+@pytest.mark.parametrize("bad", ["", "a:b", ":", "a\udce9"])
 def test_an_id_is_never_empty_and_has_no_colon(bad: str) -> None:
     with pytest.raises(AgentFailure) as raised:
         keys.checked(bad)

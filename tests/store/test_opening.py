@@ -136,6 +136,14 @@ def test_a_large_store_is_checked_when_damage_was_met_while_working(tmp_path: Pa
     assert [warning.code for warning in open_store(Place(path)).warnings] == ["corrupt"]
 
 
+def test_a_store_that_is_as_it_was_when_it_was_closed_is_not_looked_through_again(tmp_path: Path) -> None:
+    path = tmp_path / "smith.db"
+    filled(path)
+    with_a_page_of_nothing(path)
+    damage.set_seal(path)
+    assert open_store(Place(path)).warnings == ()
+
+
 def test_a_store_that_was_closed_well_opens_without_a_word(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "er" / "smith.db"
     for _ in range(3):
@@ -174,19 +182,36 @@ def test_a_newer_store_is_refused_and_not_touched(tmp_path: Path) -> None:
     assert (after.st_mtime_ns, after.st_ino, after.st_size) == (state.st_mtime_ns, state.st_ino, state.st_size)
 
 
+def left_by_a_dead_process(path: Path, pragma: str, value: int) -> None:
+    """A store of which the last change stands in the log alone, with nobody using it."""
+    first = path.with_name("first.db")
+    filled(first, 2)
+    connection = apsw.Connection(str(first))
+    connection.pragma("wal_autocheckpoint", 0)
+    connection.pragma(pragma, value)
+    for side in ("", "-wal"):
+        path.with_name(path.name + side).write_bytes(first.with_name(first.name + side).read_bytes())
+    connection.close()
+
+
 def test_a_newer_version_that_stands_in_the_log_alone_is_refused_too(tmp_path: Path) -> None:
-    path = tmp_path / "smith.db"
-    open_store(Place(path)).connection.close()
-    other = apsw.Connection(str(path))
-    other.pragma("wal_autocheckpoint", 0)
-    other.pragma("user_version", 99)
-    log = tmp_path / "smith.db-wal"
+    path, log = tmp_path / "smith.db", tmp_path / "smith.db-wal"
+    left_by_a_dead_process(path, "user_version", 99)
     before, waiting = path.read_bytes(), log.read_bytes()
     with pytest.raises(AgentFailure) as raised:
         open_store(Place(path))
     assert raised.value.error.code == "newer"
     assert (path.read_bytes(), log.read_bytes()) == (before, waiting)
-    other.close()
+
+
+def test_a_damaged_store_does_not_get_what_waits_in_its_log(tmp_path: Path) -> None:
+    path, log = tmp_path / "smith.db", tmp_path / "smith.db-wal"
+    left_by_a_dead_process(path, "user_version", 1)
+    with_a_page_of_nothing(path)
+    before, waiting = path.read_bytes(), log.read_bytes()
+    (warning,) = open_store(Place(path)).warnings
+    aside = warning.data["aside"]
+    assert (Path(aside).read_bytes(), Path(f"{aside}-wal").read_bytes()) == (before, waiting)
 
 
 def in_memory(path: Path, code: str) -> None:
@@ -258,6 +283,11 @@ def test_a_file_in_the_place_of_the_folder_means_a_store_in_memory(tmp_path: Pat
     (tmp_path / "state").write_text("a file")
     in_memory(tmp_path / "state" / "smith.db", "unavailable")
     assert (tmp_path / "state").read_text() == "a file"
+
+
+def test_a_disk_that_takes_no_more_means_a_store_in_memory(tmp_path: Path, start: Start) -> None:
+    process = start("open_with_little_room", tmp_path / "smith.db")
+    assert process.communicate()[0] == "['unavailable']\n"
 
 
 def test_a_store_behind_a_link_is_used_where_it_lies(tmp_path: Path) -> None:

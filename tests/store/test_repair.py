@@ -12,7 +12,7 @@ from smith_server.store.opening import Place, open_store
 from smith_server.store.pairing import INTERRUPTED, NO_RESULT
 from smith_server.store.repair import repair
 from smith_server.store.writes import AddMessage, AddPiece, CloseTurn, OpenTurn, QueuePrompt, Write
-from tests.store.builders import GONE, TALK, batches_of_turn, everything, replayed, rows, started, stored
+from tests.store.builders import GONE, TALK, batches_of_turn, everything, replayed, rows, said, started, stored
 
 
 def left_after(connection: apsw.Connection, batches: int) -> list[Message]:
@@ -124,6 +124,24 @@ def test_a_row_that_cannot_be_read_does_not_stop_the_repair(connection: apsw.Con
         "t000001.0004",
         "t000001.0005",
     ]
+
+
+def test_results_that_never_came_to_the_store_are_put_where_they_belong(connection: apsw.Connection) -> None:
+    started(connection)
+    begun = batches_of_turn(1)
+    stored(connection, [*begun[:5], *begun[7:9]])
+    repair(connection, TALK)
+    wanted = [*WHOLE[:2], no_result("t000001.0003", "call-1-1"), no_result("t000001.0004", "call-1-2")]
+    answer = AssistantMessage("t000001.0005", (Text("All of 1 is done."),), "m", "error")
+    assert replayed(connection).messages == [*wanted, answer]
+    assert conversations.page(connection, TALK, limit=9).messages == (*wanted, answer)
+
+
+def test_text_behind_results_that_have_no_room_is_kept(connection: apsw.Connection) -> None:
+    started(connection)
+    stored(connection, [*batches_of_turn(1)[:5], [AddPiece(TALK, "t000001.0003", "What I saw")]])
+    repair(connection, TALK)
+    assert "What I saw" in said(replayed(connection))
 
 
 def test_waiting_prompts_outlive_a_broken_turn(connection: apsw.Connection) -> None:

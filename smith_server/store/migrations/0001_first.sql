@@ -1,11 +1,6 @@
 -- Text columns hold TEXT, or the same text as a BLOB where it is no valid Unicode (lone surrogates).
 -- Order follows whole numbers (used, turn, seq, n), never the times, which are for people.
 
-CREATE TABLE meta (
-  key TEXT PRIMARY KEY,
-  value
-) WITHOUT ROWID;
-
 CREATE TABLE conversation (
   id TEXT PRIMARY KEY,
   root TEXT NOT NULL,
