@@ -1,6 +1,7 @@
 """Reading a file without being fooled by what it is. Blocking: call it in a thread.
 
-What a file is gets asked of the opened descriptor, not of the name, and opening never waits.
+What a file is gets asked of the name first, since opening a device may do something, and then of
+the opened descriptor, since the name may mean something else by then. Opening never waits.
 """
 
 import errno
@@ -45,6 +46,7 @@ def read_file(place: Place, most_bytes: int = MOST_BYTES) -> OnDisk:
     `permission_denied`, `link_loop`, `name_too_long`, `read_failed`.
     """
     try:
+        require_regular(place.real.stat(), place.name)
         descriptor = os.open(place.real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     except OSError as problem:
         raise read_refusal(problem, place.name) from problem
@@ -120,5 +122,10 @@ def _too_large(name: str, size: str, most_bytes: int) -> ToolRefusal:
 
 
 def _kind(mode: int) -> str:
-    kinds = ((stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))
+    kinds = (
+        (stat.S_ISFIFO, "a pipe"),
+        (stat.S_ISSOCK, "a socket"),
+        (stat.S_ISCHR, "a device"),
+        (stat.S_ISBLK, "a device"),
+    )
     return next((kind for test, kind in kinds if test(mode)), "something else")

@@ -40,7 +40,9 @@ def locate(path: str, cwd: Path) -> Place:
 
 def printable(name: str) -> str:
     """`name` with every character escaped that is not seen as what it is."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in name)
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in name
+    )
 
 
 def _name(spelled: Path, real: Path, cwd: Path, home: Path) -> str:
