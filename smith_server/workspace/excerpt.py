@@ -22,11 +22,11 @@ def shortened(content: str, most: int = MOST_OF_A_LINE) -> str:
     return f"{content[:most]}[… {len(content) - most} more characters]"
 
 
-def around(text: str, first: int, last: int, context: int = 3) -> str:
-    """Lines `first` to `last` (from 1) of `text` and `context` lines on both sides, numbered; 40 at most."""
+def around(text: str, first: int, last: int, context: int = 3, most: int = _MOST_AROUND) -> str:
+    """Lines `first` to `last` (from 1) of `text` and `context` lines on both sides, numbered; `most` at most."""
     lines = lines_of(text)
     if not lines:
         return "(the file is empty)"
     start = min(max(first - context, 1), len(lines))
-    end = max(min(last + context, len(lines), start + _MOST_AROUND - 1), start)
+    end = max(min(last + context, len(lines), start + most - 1), start)
     return numbered([shortened(line, 300) for line in lines[start - 1 : end]], start)
