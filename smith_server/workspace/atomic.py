@@ -144,7 +144,9 @@ def _require_unchanged(before: OnDisk, folder: int) -> None:
     _require_real(place.real, place.name)
     status = os.stat(place.real.name, dir_fd=folder, follow_symlinks=False)
     require_regular(status, place.name)
-    if stamp_of(status) != before.stamp and read_file(place, len(before.data)).data != before.data:
+    if stamp_of(status) == before.stamp:
+        return
+    if status.st_size != len(before.data) or read_file(place).data != before.data:
         raise ToolRefusal("hash_mismatch", f"{place.name} was changed on disk a moment ago. Nothing was written.")
 
 

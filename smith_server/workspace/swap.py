@@ -66,17 +66,7 @@ def _swap_paths(real: Path, environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _vim_mark(path: Path) -> Mark | None:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except (OSError, ValueError):
-        return None
-    try:
-        status = os.fstat(descriptor)
-        header = os.read(descriptor, _VIM_HEADER) if stat.S_ISREG(status.st_mode) else b""
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
+    header = _beginning(path)
     if len(header) < _VIM_HEADER or not header.startswith(b"b0"):
         return None
     pid = int.from_bytes(header[24:28], "little")
@@ -86,14 +76,28 @@ def _vim_mark(path: Path) -> Mark | None:
 
 def _emacs_mark(path: Path) -> Mark | None:
     try:
-        owner = str(path.readlink()) if path.is_symlink() else path.read_bytes()[:1000].decode("utf-8", "replace")
-    except (OSError, ValueError):
-        return None
+        owner = str(path.readlink())
+    except OSError:
+        owner = _beginning(path).decode("utf-8", "replace")
     match = _EMACS_OWNER.fullmatch(owner.strip())
     if match is None:
         return None
     pid, host = int(match["pid"]), match["host"]
     return Mark(path, "Emacs", pid, host, _lives(pid, host))
+
+
+def _beginning(path: Path) -> bytes:
+    """The first bytes of a regular file, none of anything else."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return b""
+    try:
+        return os.read(descriptor, 1024) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
 
 
 def _lives(pid: int, host: str) -> bool:

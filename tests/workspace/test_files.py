@@ -1,11 +1,15 @@
 import os
 import socket
+import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
 from smith_server.core.errors import ToolRefusal
 from smith_server.workspace.files import MOST_BYTES, read_file, require_writable
 from smith_server.workspace.paths import locate
+from tests.workspace.children import answer_of
 
 
 def code_of(name, folder, **more):
@@ -25,7 +29,7 @@ def test_a_file_is_read_whole_through_a_link(tmp_path):
 def test_things_that_are_no_files_are_named_at_once(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     os.mkfifo("fifo")
-    os.symlink("fifo", "link-to-fifo")
+    (tmp_path / "link-to-fifo").symlink_to("fifo")
     (tmp_path / "folder").mkdir()
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("socket")
@@ -72,9 +76,10 @@ def test_a_file_at_the_limit_is_read_and_one_above_is_not(tmp_path):
     assert MOST_BYTES == 10_000_000
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="no /proc here")
-def test_a_file_of_proc_that_says_it_is_empty_is_read(tmp_path):
-    assert b"Name:" in read_file(locate("/proc/self/status", tmp_path)).data
+if sys.platform == "linux":
+
+    def test_a_file_of_proc_that_says_it_is_empty_is_read(tmp_path):
+        assert b"Name:" in read_file(locate("/proc/self/status", tmp_path)).data
 
 
 def test_a_name_with_a_newline_is_a_name(tmp_path):
@@ -94,29 +99,18 @@ def test_a_file_without_write_bits_is_not_written_by_root_either(tmp_path):
     require_writable(read_file(locate("file", tmp_path)))
 
 
-def test_an_unreadable_file_is_named(tmp_path):
-    path = tmp_path / "file"
-    path.write_bytes(b"x")
-    path.chmod(0o000)
-    tmp_path.chmod(0o755)
-    assert in_child_as_nobody(lambda: code_of("file", tmp_path)) == "permission_denied"
+def test_an_unreadable_file_is_named():
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "file").write_bytes(b"x")
+        assert answer_of(lambda: code_or_text("file", folder), as_nobody=True) == "x"
+        (folder / "file").chmod(0o000)
+        assert answer_of(lambda: code_or_text("file", folder), as_nobody=True) == "permission_denied"
 
 
-def in_child_as_nobody(call):
-    """The answer of `call` in a forked process without root's rights."""
-    readable, writable = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            if os.getuid() == 0:
-                os.setgroups([])
-                os.setgid(65534)
-                os.setuid(65534)
-            os.write(writable, call().encode())
-        finally:
-            os._exit(0)
-    os.close(writable)
-    with os.fdopen(readable) as answer:
-        said = answer.read()
-    os.waitpid(child, 0)
-    return said
+def code_or_text(name, folder):
+    try:
+        return read_file(locate(name, folder)).data.decode()
+    except ToolRefusal as problem:
+        return problem.error.code
