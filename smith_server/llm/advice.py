@@ -11,7 +11,9 @@ def for_code(code: str, detail: str, preset: Preset) -> str:
         case "overloaded":
             return f"{preset.name} is overloaded{_said(detail)} Try again in a moment, or choose another model."
         case "rate_limited":
-            return f"{preset.name} takes no more requests for now{_said(detail)} Wait a little, or choose another model."
+            return (
+                f"{preset.name} takes no more requests for now{_said(detail)} Wait a little, or choose another model."
+            )
         case "auth":
             return f"{preset.name} refused the key{_said(detail)} {_key(preset)}"
         case "bad_request":
@@ -27,7 +29,9 @@ def for_response(code: str, status: int, headers: Mapping[str, str], detail: str
     if status == 404:
         return f"{preset.name} knows no such model or address (404){_said(detail)} {_lost(detail, preset)}"
     if status == 403 and code == "auth":
-        return f"{preset.name} does not allow this (403){_said(detail)} {_key(preset)} It may lack rights for the model."
+        return (
+            f"{preset.name} does not allow this (403){_said(detail)} {_key(preset)} It may lack rights for the model."
+        )
     return for_code(code, f"({status}) {detail}".strip(), preset)
 
 
@@ -86,6 +90,11 @@ def damaged(preset: Preset) -> str:
     return f"{preset.name} sent something that is no part of an answer. Send the prompt again."
 
 
+def no_list(preset: Preset) -> str:
+    """An answer to the question for models that is no list of them."""
+    return f"{shown_url(preset)} answered with no list of models. Check the base URL."
+
+
 def too_large(preset: Preset, limit: int) -> str:
     """One event beyond all measure."""
     return f"{preset.name} sent a single piece of more than {limit >> 20} MiB. Ask for less at a time."
@@ -104,7 +113,9 @@ def unreachable(reason: str, preset: Preset) -> str:
         case "certificate":
             return f"The certificate of {where} is not trusted. Name your CA bundle in SSL_CERT_FILE."
         case "timeout":
-            return f"{where} did not take the connection within {preset.timeouts.connect:g} s. Check network and address."
+            return (
+                f"{where} did not take the connection within {preset.timeouts.connect:g} s. Check network and address."
+            )
         case "proxy":
             return f"The proxy on the way to {where} refused. Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY."
     return f"No connection to {where} came about. Check network and address."

@@ -125,7 +125,9 @@ def closed_call(call: OpenCall, taken: Collection[str]) -> Call:
     call_id = mend(call.id)
     text, fitness = read_arguments(call.text)
     arguments = text if fitness == "object" else call.text
-    return Call(call_id if call_id and call_id not in taken else fresh_id(taken), mend(call.name), arguments, call.extra)
+    return Call(
+        call_id if call_id and call_id not in taken else fresh_id(taken), mend(call.name), arguments, call.extra
+    )
 
 
 def fresh_id(taken: Collection[str]) -> str:
@@ -179,7 +181,7 @@ def joined_details(items: list[Any]) -> list[Any]:
     joined: list[Any] = []
     for item in items:
         field = _fragment_field(item)
-        last = joined[-1] if joined else None
+        last: Any = joined[-1] if joined else {}
         if field and _fragment_field(last) == field and last.get("index") == item.get("index"):
             known = {key: value for key, value in item.items() if value is not None and key != field}
             joined[-1] = {**last, **known, field: last[field] + item[field]}

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from smith_server.core.errors import AgentError, agent_error
@@ -62,7 +63,7 @@ def read_report(error: Any) -> Report:
         return Report(_short(error), (error.strip().lower(),))
     if not isinstance(error, dict):
         return Report(_short(str(error)))
-    said = [error.get("code"), error.get("type"), error.get("status")]
+    said: list[Any] = [error.get("code"), error.get("type"), error.get("status")]
     names = tuple(each.strip().lower() for each in said if isinstance(each, str))
     numbers = [int(each) for each in said if _is_status(each)]
     return Report(_short(_words(error)), names, numbers[0] if numbers else None)
@@ -93,6 +94,16 @@ def in_stream(error: Any, preset: Preset) -> AgentError:
     code = _unmistakable(report) or named or numbered
     text = _special(report, preset) or advice.for_code(code, report.detail, preset)
     return _error(code, text, preset, report.status, report)
+
+
+def judged(error: AgentError, output: str) -> AgentError:
+    """`error` of an attempt that had given out `output` (none, thinking, text or call).
+
+    Only after nothing at all may the same request simply be sent again; `data` keeps what it was.
+    """
+    return msgspec.structs.replace(
+        error, retryable=error.retryable and output == "none", data={**error.data, "output": output}
+    )
 
 
 def by_status(status: int) -> str:

@@ -9,10 +9,10 @@ from typing import Any, Literal
 import msgspec
 
 from smith_server.core.errors import AgentError, agent_error
-from smith_server.core.messages import AssistantMessage, Call, Message, Part, StopReason, Thinking, Usage
+from smith_server.core.messages import AssistantMessage, Call, Message, Part, Text, Thinking
 from smith_server.core.ports import Delta, Done, Failed
-from smith_server.llm import advice, errors, loose_json, openai_wire
-from smith_server.llm.assemble import Assembly, OpenCall, closed_call, read_arguments
+from smith_server.llm import advice, errors, loose_json, openai_reason, openai_wire
+from smith_server.llm.assemble import Assembly, OpenCall, closed_call
 from smith_server.llm.openai_calls import CallTable
 from smith_server.llm.openai_wire import Choice, Chunk, Fragment, Reported
 from smith_server.llm.presets import Preset
@@ -22,15 +22,6 @@ End = Literal["eof", "reset", "stall"]
 
 MOST_PENDING = 64 * 1024 * 1024
 """Bytes of one event, or of a whole answer, beyond which it is given up."""
-
-_LIMITS = frozenset({"length", "max_tokens", "model_length", "model_context_window_exceeded"})
-_FILTERS = frozenset({"content_filter", "refusal", "sensitive", "safety"})
-_FAILURES = {
-    "error": "provider_error",
-    "network_error": "provider_error",
-    "abort": "provider_error",
-    "insufficient_system_resource": "overloaded",
-}
 
 
 class OpenAIReader:
@@ -178,8 +169,8 @@ class OpenAIReader:
             self._count(choice.usage)
         if choice.error is not None and self._failed_by(choice.error):
             return
-        if choice.finish_reason is not None and choice.finish_reason.strip():
-            self._reason = choice.finish_reason.strip().lower()
+        if choice.finish_reason is not None:
+            self._reason = openai_reason.plain(choice.finish_reason) or self._reason
 
     def _reason_with(self, first: str, second: str) -> None:
         """One of two spellings of the same text, never both."""
@@ -194,9 +185,9 @@ class OpenAIReader:
             self._assembly.say("text", content)
             return
         for part in content:
-            text, kind = _part_text(part)
+            kind, text = openai_wire.part_text(part)
             if text:
-                self._assembly.say("thinking" if kind == "thinking" else "text", text)
+                self._assembly.say(kind, text)
 
     def _add_calls(self, delta: openai_wire.Delta) -> None:
         add = self._calls.whole if self.whole else self._calls.add
@@ -210,7 +201,7 @@ class OpenAIReader:
 
     def _failed_by(self, error: Any) -> bool:
         """Note an error of the provider, unless the answer had ended well before it."""
-        if error is False or error == "" or (self.complete and self._reason not in _FAILURES):
+        if error is False or error == "" or (self.complete and not openai_reason.failure_of(self._reason)):
             return False
         self._fail(errors.in_stream(error, self._preset))
         return True
@@ -220,59 +211,47 @@ class OpenAIReader:
         self.finished = True
 
     def _verdict(self, how: End) -> Done | Failed:
-        usage = _disjoint(self.reported)
+        usage = self.reported.disjoint if self.reported else None
         error = self._error or self._reason_error()
         if error is None and not self.complete:
             error = self._broken(how)
         if error is not None:
-            return Failed(self._judged(error), self._kept(), usage)
-        stop = _stop_of(self._reason)
-        parts = self._whole_parts(stop)
-        if stop in ("stop", "tool_use"):
-            stop = "tool_use" if any(isinstance(part, Call) for part in parts) else "stop"
-        return Done(parts, stop, usage)
+            return Failed(errors.judged(error, self._assembly.output), self._kept(), usage)
+        parts = self._parts()
+        called = any(isinstance(part, Call) for part in parts)
+        return Done(parts, openai_reason.stop_of(self._reason, called=called), usage)
 
     def _reason_error(self) -> AgentError | None:
-        code = _FAILURES.get(self._reason)
-        if code is None:
+        code = openai_reason.failure_of(self._reason)
+        if not code:
             return None
-        return agent_error(
-            "transport", code, advice.for_code(code, f"finish reason {self._reason}", self._preset), **self._facts()
-        )
+        text = advice.for_code(code, f"finish reason {self._reason}", self._preset)
+        return agent_error("transport", code, text, provider=self._preset.name)
 
     def _broken(self, how: End) -> AgentError:
         if how == "stall":
-            return agent_error("transport", "stall_timeout", advice.stalled(self._preset), **self._facts())
+            return agent_error("transport", "stall_timeout", advice.stalled(self._preset), provider=self._preset.name)
         text = advice.truncated(self._preset, markup=self._type == "text/html")
-        return agent_error("transport", "stream_truncated", text, **self._facts())
-
-    def _judged(self, error: AgentError) -> AgentError:
-        """What was already given out decides whether the same request may simply be sent again."""
-        output = self._assembly.output
-        return msgspec.structs.replace(
-            error, retryable=error.retryable and output == "none", data={**error.data, "output": output}
-        )
-
-    def _facts(self) -> dict[str, Any]:
-        return {"provider": self._preset.name}
+        return agent_error("transport", "stream_truncated", text, provider=self._preset.name)
 
     def _kept(self) -> tuple[Part, ...]:
         """Words and reasoning of a broken answer. Nothing of it may be sent back as reasoning."""
-        kept = []
+        kept: list[Part] = []
         for part in self._assembly.parts(self._preset.issuer):
-            if isinstance(part, Thinking):
-                part = Thinking(part.text)
-            if not isinstance(part, OpenCall):
+            if isinstance(part, Text):
                 kept.append(part)
-        return tuple(part for part in kept if part.text)
+            elif isinstance(part, Thinking) and part.text:
+                kept.append(Thinking(part.text))
+        return tuple(kept)
 
-    def _whole_parts(self, stop: StopReason) -> tuple[Part, ...]:
+    def _parts(self) -> tuple[Part, ...]:
+        """All parts of a good answer, its calls closed."""
         taken = self._taken_ids()
         parts: list[Part] = []
         for part in self._assembly.parts(self._preset.issuer):
             if not isinstance(part, OpenCall):
                 parts.append(part)
-            elif _survives(part, stop):
+            elif openai_reason.survives(part, self._reason):
                 call = closed_call(part, taken)
                 taken.add(call.id)
                 parts.append(call)
@@ -281,46 +260,10 @@ class OpenAIReader:
     def _taken_ids(self) -> set[str]:
         if self._assembly.output != "call":
             return set()
-        return {call.id for message in self._transcript if isinstance(message, AssistantMessage) for call in message.calls}
-
-
-def _stop_of(reason: str) -> StopReason:
-    """The reason as far as it is known without looking at the calls."""
-    if reason in _LIMITS:
-        return "max_tokens"
-    return "content_filter" if reason.partition(":")[0].strip() in _FILTERS else "stop"
-
-
-def _survives(call: OpenCall, stop: StopReason) -> bool:
-    """Whether a call is kept: a filter drops all of them, the output limit those it cut."""
-    if stop == "max_tokens":
-        return bool(call.text.strip()) and read_arguments(call.text)[1] != "broken"
-    return stop != "content_filter"
-
-
-def _disjoint(reported: Reported | None) -> Usage | None:
-    if reported is None:
-        return None
-    return Usage(
-        input=max(0, reported.input - reported.cache_read), cache_read=reported.cache_read, output=reported.output
-    )
-
-
-def _part_text(part: Any) -> tuple[str, str]:
-    """Text and type of a content part. Reasoning may be a list of parts itself."""
-    if isinstance(part, str):
-        return part, "text"
-    if not isinstance(part, dict):
-        return "", ""
-    kind = part.get("type")
-    if kind == "thinking":
-        inner = part.get("thinking")
-        pieces = inner if isinstance(inner, list) else [inner]
-        return "".join(_part_text(each)[0] for each in pieces), "thinking"
-    text = part.get("text")
-    return (text, "text") if isinstance(text, str) and kind in ("text", "output_text", None) else ("", "")
+        return {
+            call.id for message in self._transcript if isinstance(message, AssistantMessage) for call in message.calls
+        }
 
 
 def _excerpt(data: bytes) -> str:
     return data[:200].decode("utf-8", "replace")
-

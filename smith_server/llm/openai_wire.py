@@ -5,7 +5,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from smith_server.core.messages import Usage
 from smith_server.llm import loose_json
+from smith_server.llm.assemble import Kind
 
 
 class Function(Struct, gc=False):
@@ -69,6 +71,11 @@ class Reported(Struct, frozen=True):
     cache_read: int = 0
     cache_write: int = 0
 
+    @property
+    def disjoint(self) -> Usage:
+        """The same tokens, each in one class only."""
+        return Usage(input=max(0, self.input - self.cache_read), cache_read=self.cache_read, output=self.output)
+
 
 def decode_loosely(data: bytes) -> Chunk | None:
     """The chunk in `data`, leaving out fields of a wrong type; None for JSON that is no object.
@@ -95,6 +102,19 @@ def reported(usage: Any) -> Reported | None:
     if cached is None:
         cached = usage.get("prompt_cache_hit_tokens")
     return Reported(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")), _count(cached))
+
+
+def part_text(part: Any) -> tuple[Kind, str]:
+    """Kind and text of a content part. Reasoning may be a list of parts itself."""
+    if isinstance(part, str):
+        return "text", part
+    if not isinstance(part, dict):
+        return "text", ""
+    if part.get("type") == "thinking":
+        inner = part.get("thinking")
+        return "thinking", "".join(part_text(each)[1] for each in (inner if isinstance(inner, list) else [inner]))
+    text = part.get("text")
+    return "text", text if isinstance(text, str) else ""
 
 
 def _choice(value: dict[str, Any]) -> Choice:
