@@ -4,7 +4,7 @@ import zlib
 from typing import Protocol
 
 _GZIP = 16 + zlib.MAX_WBITS
-_GZIP_HEAD = b"\x1f\x8b"
+_GZIP_HEAD = b"\x1f"
 
 
 class Damaged(ValueError):

@@ -107,6 +107,11 @@ class Connections:
         task.add_done_callback(self._tasks.discard)
         return task
 
+    async def settle(self) -> None:
+        """Wait until nothing is being read or closed any more behind finished answers."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
     async def close(self) -> None:
         """Close everything. A request that is under way fails."""
         for task in list(self._tasks):

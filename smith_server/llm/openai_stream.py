@@ -4,7 +4,7 @@ Complete is what said so: `[DONE]` or a reason for its end. Nothing of an answer
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -12,13 +12,12 @@ from smith_server.core.errors import AgentError, agent_error
 from smith_server.core.messages import AssistantMessage, Call, Message, Part, Text, Thinking
 from smith_server.core.ports import Delta, Done, Failed
 from smith_server.llm import advice, errors, loose_json, openai_reason, openai_wire
+from smith_server.llm.answer import End
 from smith_server.llm.assemble import Assembly, OpenCall, closed_call
 from smith_server.llm.openai_calls import CallTable
 from smith_server.llm.openai_wire import Choice, Chunk, Fragment, Reported
 from smith_server.llm.presets import Preset
 from smith_server.llm.sse import MARK, Event, EventDecoder
-
-End = Literal["eof", "reset", "stall"]
 
 MOST_PENDING = 64 * 1024 * 1024
 """Bytes of one event, or of a whole answer, beyond which it is given up."""

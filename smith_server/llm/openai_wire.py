@@ -113,7 +113,7 @@ def part_text(part: Any) -> tuple[Kind, str]:
     if part.get("type") == "thinking":
         inner = part.get("thinking")
         return "thinking", "".join(part_text(each)[1] for each in (inner if isinstance(inner, list) else [inner]))
-    text = part.get("text")
+    text = part.get("text") if part.get("type", "text") == "text" else None
     return "text", text if isinstance(text, str) else ""
 
 
