@@ -107,7 +107,11 @@ class CallProgressed(Event, frozen=True, tag="tool_call_progress"):
 
 
 class CallFinished(Event, frozen=True, tag="tool_call_finished"):
-    """The call has its result. `summary` is one line for the person, `diff` a unified diff."""
+    """The call has its result. `summary` is one line for the person, `diff` a unified diff.
+
+    `mutation` says whether anything may have changed: `none`, `attempted`, or `unknown` when the
+    call was ended in the middle.
+    """
 
     call_id: str
     name: str
@@ -116,6 +120,7 @@ class CallFinished(Event, frozen=True, tag="tool_call_finished"):
     code: str = ""
     content: str = ""
     diff: str = ""
+    mutation: str = "none"
     duration_ms: int = 0
 
 

@@ -54,6 +54,7 @@ def finished(call: Call, result: ToolResult, duration_ms: int = 0) -> CallFinish
         code=result.code,
         content=result.content,
         diff=result.diff,
+        mutation=result.mutation,
         duration_ms=duration_ms,
     )
 

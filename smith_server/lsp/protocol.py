@@ -1,0 +1,233 @@
+"""The editor protocol in wire spelling: every method, command and payload of our own.
+
+The only place that knows these names. The reference in `docs/` and the constants of the editor
+packages are made from this module by `tools/gen_protocol.py`. LSP's own structures are LSP's.
+"""
+
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+
+VERSION = 1
+
+EVENT = "smith/event"
+APPLY_EDIT = "smith/applyEdit"
+EDIT_DONE = "smith/editDone"
+WITHDRAW_EDIT = "smith/withdrawEdit"
+CHANGE_STATE = "smith/changeState"
+READ_BUFFER = "smith/readBuffer"
+SAVE_BUFFERS = "smith/saveBuffers"
+FLUSHED = "smith/flushed"
+
+TURN = "smith.turn"
+STEER = "smith.steer"
+SLASH = "smith.slash"
+CANCEL = "smith.cancel"
+INSPECT = "smith.inspect"
+ANSWER = "smith.answer"
+CONVERSATIONS = "smith.conversations"
+STATUS = "smith.status"
+
+COMMANDS = (TURN, STEER, SLASH, CANCEL, INSPECT, ANSWER, CONVERSATIONS, STATUS)
+
+LANGUAGE = "smith"
+"""Language id of documents that are prompts."""
+
+
+class Position(Struct, frozen=True):
+    """A place in a document, in the negotiated position encoding."""
+
+    line: int
+    character: int
+
+
+class Range(Struct, frozen=True):
+    """From `start` up to, not including, `end`."""
+
+    start: Position
+    end: Position
+
+
+class TurnContext(Struct, frozen=True, forbid_unknown_fields=False):
+    """Where the person was when they sent the prompt: file, selection and its text, folder."""
+
+    uri: str = ""
+    range: Range | None = None
+    selection: str = ""
+    cwd: str = ""
+
+
+class TurnArguments(Struct, frozen=True):
+    """`smith.turn`: run a prompt. With `wait` false the answer comes at once, with `queue` false a busy conversation refuses."""
+
+    text: str
+    conversation: str = ""
+    model: str = ""
+    context: TurnContext = TurnContext()
+    queue: bool = True
+    wait: bool = True
+
+
+class TurnAnswer(Struct, frozen=True, omit_defaults=True):
+    """How a turn ended: its last text, stop reason (`completed`, `cancelled`, `error`, `budget_exhausted`), error."""
+
+    conversation: str
+    turn: str
+    stop_reason: str = ""
+    text: str = ""
+    error: dict[str, Any] | None = None
+    usage: dict[str, int] = {}
+
+
+class SteerArguments(Struct, frozen=True):
+    """`smith.steer`: words for the running turn, taken between two requests to the model."""
+
+    text: str
+    conversation: str = ""
+
+
+class SlashArguments(Struct, frozen=True):
+    """`smith.slash`: one command line that begins with `/`."""
+
+    line: str
+    conversation: str = ""
+
+
+class SlashAnswer(Struct, frozen=True, omit_defaults=True):
+    """What a command line did: text to show, data, or a page for a pager."""
+
+    ok: bool
+    text: str = ""
+    data: dict[str, Any] = {}
+    ui: dict[str, str] = {}
+    error: dict[str, Any] | None = None
+
+
+class CancelArguments(Struct, frozen=True):
+    """`smith.cancel`: stop the running turn; answered when everything has stopped."""
+
+    conversation: str = ""
+    turn: str = ""
+
+
+class CancelAnswer(Struct, frozen=True):
+    """What the stop ended: calls closed without running, commands killed, edits applied in this turn,
+    edits and prompts dropped, edits whose fate is unknown."""
+
+    cancelled: bool
+    closed: tuple[str, ...] = ()
+    killed: tuple[str, ...] = ()
+    applied: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+class InspectArguments(Struct, frozen=True):
+    """`smith.inspect`: `list` gives the stored messages, newest page first."""
+
+    op: str = "list"
+    conversation: str = ""
+    before: str = ""
+    limit: int = 50
+
+
+class AnswerArguments(Struct, frozen=True):
+    """`smith.answer`: `decision` is `yes`, `no`, `always` or `quit`; the first answer counts."""
+
+    id: str
+    decision: str
+    feedback: str = ""
+
+
+class ConversationsArguments(Struct, frozen=True):
+    """`smith.conversations`: `list`, `new`, `load` a conversation, or an older `page` of it as events."""
+
+    op: str
+    conversation: str = ""
+    before: str = ""
+    limit: int = 50
+
+
+class StatusArguments(Struct, frozen=True):
+    """`smith.status`: what a status line needs, and the kept events after number `since`."""
+
+    since: int | UnsetType = UNSET
+
+
+class TextEdit(Struct, frozen=True):
+    """Replace the text of `range`, which reads `old`, by `newText`."""
+
+    range: Range
+    newText: str
+    old: str
+
+
+class ApplyEdit(Struct, frozen=True):
+    """`smith/applyEdit`, server to client: all edits as one undo step, or none. `deadline` is Unix ms of the client."""
+
+    change: str
+    uri: str
+    version: int
+    base_hash: str
+    edits: tuple[TextEdit, ...]
+    label: str
+    deadline: int
+
+
+class EditReceipt(Struct, frozen=True):
+    """Answer to `smith/applyEdit` and payload of `smith/editDone`: what became of the change."""
+
+    status: str
+    change: str = ""
+    version: int | None = None
+    hash: str = ""
+    message: str = ""
+    reason: str = ""
+    current: dict[str, Any] | None = None
+
+
+class WithdrawEdit(Struct, frozen=True):
+    """`smith/withdrawEdit`, server to client: forget a deferred change."""
+
+    change: str
+
+
+class ReadBuffer(Struct, frozen=True):
+    """`smith/readBuffer`, server to client: is this file open, and what does it say?"""
+
+    uri: str
+    real_path: str
+
+
+class BufferState(Struct, frozen=True):
+    """Answer to `smith/readBuffer`. `uri` is the name under which the buffer is attached."""
+
+    open: bool
+    text: str = ""
+    version: int | None = None
+    encoding: str = "utf-8"
+    eol: str = "\n"
+    bom: bool = False
+    modified: bool = False
+    uri: str = ""
+
+
+class SaveBuffers(Struct, frozen=True):
+    """`smith/saveBuffers`, server to client: write these buffers, because of `reason`."""
+
+    uris: tuple[str, ...]
+    reason: str
+
+
+class SaveResult(Struct, frozen=True):
+    """One answer of `smith/saveBuffers`: `saved`, `refused` or `unknown`."""
+
+    uri: str
+    status: str
+    message: str = ""
+
+
+class SaveAnswer(Struct, frozen=True):
+    """Answer to `smith/saveBuffers`."""
+
+    results: tuple[SaveResult, ...] = ()
