@@ -60,7 +60,8 @@ def install(wanted: Iterable[Program]) -> list[Program]:
     npm = [program.npm for program in wanted if program.npm]
     if npm and shutil.which("npm"):
         NODE_HOME.mkdir(parents=True, exist_ok=True)
-        _try(["npm", "install", "--prefix", str(NODE_HOME), "--no-save", "--no-audit", "--no-fund", *npm])
+        options = ["--prefix", str(NODE_HOME), "--no-save", "--no-audit", "--no-fund"]
+        _try(["env", *_trust(), "npm", "install", *options, *npm])
     return missing()
 
 
@@ -75,6 +76,12 @@ def install_debian(packages: Sequence[str]) -> None:
     if not _try([*get, *packages]):
         for package in packages:
             _try([*get, package])
+
+
+def _trust() -> list[str]:
+    # npm brings its own list of authorities; a network with one of its own put that into the system's list.
+    known = Path("/etc/ssl/certs/ca-certificates.crt")
+    return [f"NODE_EXTRA_CA_CERTS={known}"] if known.exists() and "NODE_EXTRA_CA_CERTS" not in os.environ else []
 
 
 def _as_root() -> list[str] | None:
