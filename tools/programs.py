@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-NODE_HOME = Path(__file__).resolve().parent.parent / ".cache" / "node"
-NODE_BIN = NODE_HOME / "node_modules" / ".bin"
+REPO = Path(__file__).resolve().parent.parent
+VENV = REPO / ".venv"
+NODE_HOME = REPO / ".cache" / "node"
 
 
 class Program(NamedTuple):
@@ -44,9 +45,15 @@ def missing() -> list[Program]:
     return [program for program in PROGRAMS if not found(program.name)]
 
 
+def path() -> str:
+    """PATH with the programs of this checkout in front."""
+    own = [str(VENV / "bin"), str(NODE_HOME / "node_modules" / ".bin")]
+    return os.pathsep.join([*own, os.environ.get("PATH", os.defpath)])
+
+
 def found(name: str) -> bool:
-    """Whether a command is on PATH or among the packages of npm in this checkout."""
-    return shutil.which(name, path=os.pathsep.join([str(NODE_BIN), os.environ.get("PATH", os.defpath)])) is not None
+    """Whether a command is there, on PATH or installed into this checkout."""
+    return shutil.which(name, path=path()) is not None
 
 
 def install(wanted: Iterable[Program]) -> list[Program]:
@@ -58,10 +65,10 @@ def install(wanted: Iterable[Program]) -> list[Program]:
     elif system and shutil.which("brew"):
         _try(["brew", "install", *system])
     npm = [program.npm for program in wanted if program.npm]
-    if npm and shutil.which("npm"):
+    if npm and found("npm"):
         NODE_HOME.mkdir(parents=True, exist_ok=True)
         options = ["--prefix", str(NODE_HOME), "--no-save", "--no-audit", "--no-fund"]
-        _try(["env", *_trust(), "npm", "install", *options, *npm])
+        _try(["env", f"PATH={path()}", *_trust(), "npm", "install", *options, *npm])
     return missing()
 
 

@@ -50,12 +50,13 @@ def prepare() -> bool:
     began = time.monotonic()
     try:
         environment.ensure("test", environment.TEST)
+        absent = programs.missing()
+        if any(program.npm for program in absent) and not programs.found("npm"):
+            environment.ensure("npm", [environment.NODE])
     except environment.SetupFailed as problem:
         print(problem, file=sys.stderr)
         return False
-    absent = programs.missing()
-    if absent:
-        absent = programs.install(absent)
+    absent = programs.install(absent) if absent else []
     stages.line("environment", "ok", began)
     for program in absent:
         effect = "a failure in CI" if stages.in_ci() else "what needs it is SKIPPED"
