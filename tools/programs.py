@@ -7,7 +7,7 @@ import os
 import platform
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,7 +68,7 @@ def install(wanted: Iterable[Program]) -> list[Program]:
     if npm and found("npm"):
         NODE_HOME.mkdir(parents=True, exist_ok=True)
         options = ["--prefix", str(NODE_HOME), "--no-save", "--no-audit", "--no-fund"]
-        _try(["env", f"PATH={path()}", *_trust(), "npm", "install", *options, *npm])
+        _try(["npm", "install", *options, *npm], {"PATH": path(), **_trust()})
     return missing()
 
 
@@ -85,10 +85,11 @@ def install_debian(packages: Sequence[str]) -> None:
             _try([*get, package])
 
 
-def _trust() -> list[str]:
+def _trust() -> dict[str, str]:
     # npm brings its own list of authorities; a network with one of its own put that into the system's list.
     known = Path("/etc/ssl/certs/ca-certificates.crt")
-    return [f"NODE_EXTRA_CA_CERTS={known}"] if known.exists() and "NODE_EXTRA_CA_CERTS" not in os.environ else []
+    name = "NODE_EXTRA_CA_CERTS"
+    return {name: str(known)} if known.exists() and name not in os.environ else {}
 
 
 def _as_root() -> list[str] | None:
@@ -102,9 +103,12 @@ def _as_root() -> list[str] | None:
     return None
 
 
-def _try(command: Sequence[str]) -> bool:
+def _try(command: Sequence[str], variables: Mapping[str, str] | None = None) -> bool:
     print(f"running: {' '.join(command)}", flush=True)
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    environment = {**os.environ, **(variables or {})}
+    done = subprocess.run(
+        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         print("  " + "\n  ".join((done.stdout + done.stderr).strip().splitlines()[-5:]), flush=True)
     return done.returncode == 0

@@ -1,7 +1,7 @@
 -- Loaded by `tools/try nvim` after the user's own configuration: plug-in managers may have reset 'runtimepath'.
-local repo = vim.fs.dirname(vim.fs.dirname(debug.getinfo(1, "S").source:sub(2)))
+local repo = vim.fs.dirname(vim.fs.dirname(debug.getinfo(1, 'S').source:sub(2)))
 
-vim.opt.runtimepath:prepend(repo .. "/editors/nvim")
-vim.cmd.runtime({ "plugin/smith.lua", bang = true })
-require("smith").setup({ cmd = { repo .. "/.venv/bin/smith", "serve" } })
-vim.cmd("Smith")
+vim.opt.runtimepath:prepend(repo .. '/editors/nvim')
+vim.cmd.runtime({ 'plugin/smith.lua', bang = true })
+require('smith').setup({ cmd = { repo .. '/.venv/bin/smith', 'serve' } })
+vim.cmd('Smith')
