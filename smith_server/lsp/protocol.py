@@ -6,7 +6,7 @@ packages are made from this module by `tools/gen_protocol.py`. LSP's own structu
 
 from typing import Any
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 
 VERSION = 1
 
@@ -58,7 +58,7 @@ class TurnContext(Struct, frozen=True, forbid_unknown_fields=False):
 
 
 class TurnArguments(Struct, frozen=True):
-    """`smith.turn`: run a prompt. With `wait` false the answer comes at once, with `queue` false a busy conversation refuses."""
+    """`smith.turn`: run a prompt. Without `wait` the answer comes at once; without `queue` a busy one refuses."""
 
     text: str
     conversation: str = ""
@@ -155,10 +155,10 @@ class StatusArguments(Struct, frozen=True):
 
 
 class TextEdit(Struct, frozen=True):
-    """Replace the text of `range`, which reads `old`, by `newText`."""
+    """Replace the text of `range`, which reads `old`, by `new_text`."""
 
     range: Range
-    newText: str
+    new_text: str = field(name="newText")
     old: str
 
 
