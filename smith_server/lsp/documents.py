@@ -8,12 +8,13 @@ asks the client. Lines end as the client's buffers end them (`ends`).
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+import msgspec
 from pygls.uris import from_fs_path, to_fs_path
 
-from smith_server.core.errors import ToolRefusal
-from smith_server.workspace.lsp_text import Encoding, apply_change, split_lines
+from smith_server.core.errors import AgentFailure
+from smith_server.workspace.lsp_text import Encoding, Ends, Range, apply_change, split_lines
 from smith_server.workspace.text import text_hash
 
 
@@ -54,7 +55,7 @@ class Documents:
 
     def __init__(self) -> None:
         self.encoding: Encoding = "utf-16"
-        self.ends: Literal["lf", "lsp"] = "lsp"
+        self.ends: Ends = "lsp"
         self._open: dict[str, Document] = {}
 
     def snapshot(self) -> Snapshot:
@@ -96,8 +97,9 @@ class Documents:
                 lines, trusted = split_lines(change["text"], self.ends), True
                 continue
             try:
-                lines = apply_change(lines, change["range"], change["text"], self.encoding, self.ends)
-            except (ToolRefusal, ValueError, IndexError, KeyError):
+                span = msgspec.convert(change["range"], Range)
+                lines = apply_change(lines, span, change["text"], self.encoding, self.ends)
+            except (AgentFailure, msgspec.ValidationError):
                 trusted = False
         self._open[item["uri"]] = document.later(version, lines, trusted=trusted)
 

@@ -27,7 +27,7 @@ from smith_server.lsp.protocol import (
     SaveBuffers,
     TextEdit,
 )
-from smith_server.workspace.lsp_text import position_of
+from smith_server.workspace.lsp_text import Range, positions_of
 from smith_server.workspace.text import decode, text_hash
 
 _SETTLE_SECONDS = 3.0
@@ -154,8 +154,7 @@ def applied(text: str, hunks: Sequence[Hunk]) -> str:
 
 
 def _range(document: Document, hunk: Hunk, documents: Documents) -> Range:
-    first, last = (position_of(document.lines, offset, documents.encoding) for offset in (hunk.start, hunk.end))
-    return Range(Position(*first), Position(*last))
+    return Range(*positions_of(document.lines, (hunk.start, hunk.end), documents.encoding))
 
 
 async def _plain_edit(buffers: Buffers, document: Document, change: Change, after: str) -> Receipt:
@@ -206,6 +205,3 @@ def _hash_of(path: Path) -> str:
         return text_hash(decode(path.read_bytes()).text)
     except (OSError, ToolRefusal):
         return ""
-
-
-__all__ = ["Buffers", "ConversationEditor", "applied", "uri_path"]

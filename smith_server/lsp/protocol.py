@@ -8,6 +8,8 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType, field
 
+from smith_server.workspace.lsp_text import Range
+
 VERSION = 1
 
 EVENT = "smith/event"
@@ -32,20 +34,6 @@ COMMANDS = (TURN, STEER, SLASH, CANCEL, INSPECT, ANSWER, CONVERSATIONS, STATUS)
 
 LANGUAGE = "smith"
 """Language id of documents that are prompts."""
-
-
-class Position(Struct, frozen=True):
-    """A place in a document, in the negotiated position encoding."""
-
-    line: int
-    character: int
-
-
-class Range(Struct, frozen=True):
-    """From `start` up to, not including, `end`."""
-
-    start: Position
-    end: Position
 
 
 class TurnContext(Struct, frozen=True, forbid_unknown_fields=False):

@@ -20,6 +20,7 @@ from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage, JsonRPCResponseMessage
 
 from smith_server.core.errors import AgentError, AgentFailure, failure, normalize
+from smith_server.lsp import protocol
 from smith_server.lsp.documents import Documents, Snapshot
 from smith_server.lsp.frames import frame
 
@@ -180,6 +181,14 @@ class Wire(LanguageServerProtocol):
     @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
     def lsp_text_document__did_close(self, params: dict[str, Any]) -> None:
         self.documents.did_close(params)
+
+    @lsp_method(types.INITIALIZE)
+    def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
+        """The standard answer and our own capability."""
+        result = yield from super().lsp_initialize(params)
+        own = {"protocol": protocol.VERSION, "version": self._server.version}
+        result.capabilities.experimental = {"smith": own}
+        return result
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *args: Any) -> Generator[Any, Any, None]:
