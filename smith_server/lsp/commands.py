@@ -1,12 +1,11 @@
 """Binds the runtime to one connection: every command, the event stream, the editor port."""
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from smith_server.core.editor import Editor, Receipt
-from smith_server.core.events import Event
+from smith_server.core.ports import Approver
 from smith_server.lsp import protocol
 from smith_server.lsp.approvals import MessageQuestions, answer
 from smith_server.lsp.conversations import Conversations
@@ -24,22 +23,19 @@ from smith_server.runtime.session import Session
 class LspFace:
     """The runtime's view of this face: an editor per conversation."""
 
-    def __init__(self, connection: Connection) -> None:
-        self.proposals = Proposals(connection.link, self._late)
-        self._buffers = Buffers(connection.documents, connection.link, self.proposals)
-        self._sessions: dict[str, Session] = {}
-        self._changes: dict[str, str] = {}
-
     name = "editor"
 
-    def editor(self, session: Session, emit: Callable[[Event], None]) -> Editor:
-        """The open buffers, as this conversation may use them."""
-        return ConversationEditor(self._buffers, emit, lambda change: self._sessions.update({change: session}))
+    def __init__(self, connection: Connection) -> None:
+        self.proposals = Proposals(connection.link)
+        self._buffers = Buffers(connection.documents, connection.link, self.proposals)
 
-    def _late(self, change: str, receipt: Receipt) -> None:
-        session = self._sessions.pop(change, None)
-        if session is not None:
-            session.inbox.put(f"[A late answer of the editor: the edit whose fate was unknown is {receipt.status}.]")
+    def editor(self, session: Session) -> Editor:
+        """The open buffers, as this conversation may use them."""
+        return ConversationEditor(self._buffers, session.emit, lambda receipt: session.inbox.put(_late(receipt)))
+
+    def approver(self, session: Session) -> Approver:
+        """Questions are events; the answer comes back as a command."""
+        return session.approvals
 
 
 class LspCommands:
@@ -75,3 +71,7 @@ class LspCommands:
 
     def _change_state(self, params: dict[str, Any]) -> None:
         """What became of a change later; nothing asks for it yet."""
+
+
+def _late(receipt: Receipt) -> str:
+    return f"[The editor answered late: the edit whose fate was unknown is {receipt.status}.]"

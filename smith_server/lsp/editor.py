@@ -16,7 +16,7 @@ from smith_server.core.events import EditWaiting, Event
 from smith_server.lsp import protocol
 from smith_server.lsp.documents import Document, Documents, path_uri, uri_path
 from smith_server.lsp.link import Link
-from smith_server.lsp.proposals import EDIT_SECONDS, Proposals
+from smith_server.lsp.proposals import EDIT_SECONDS, Late, Proposals
 from smith_server.lsp.protocol import (
     ApplyEdit,
     BufferState,
@@ -73,9 +73,10 @@ class Buffers:
 class ConversationEditor:
     """One conversation's view of the open buffers; it knows which differences are its own edits."""
 
-    def __init__(self, buffers: Buffers, emit: Callable[[Event], None]) -> None:
+    def __init__(self, buffers: Buffers, emit: Callable[[Event], None], late: Late) -> None:
         self._buffers = buffers
         self._emit = emit
+        self._late = late
         self._own: dict[str, str] = {}
 
     async def open_text(self, path: Path, *, certain: bool = False) -> OpenText | None:
@@ -101,7 +102,9 @@ class ConversationEditor:
         before = await self._open_text(document)
         after = text_hash(applied(document.text, change.hunks))
         if self._buffers.link.client.apply_edit:
-            receipt = await self._buffers.proposals.propose(self._request(change, document), self._waiting(change))
+            receipt = await self._buffers.proposals.propose(
+                self._request(change, document), self._waiting(change), self._late
+            )
         else:
             receipt = await _plain_edit(self._buffers, document, change, after)
         if receipt.status == "unknown" or (receipt.status == "applied" and receipt.hash not in ("", after)):

@@ -20,21 +20,22 @@ CANCEL_SECONDS = 0.8
 _STATUSES = frozenset({"applied", "stale", "expired", "read_only", "gone", "refused", "failed", "withdrawn"})
 
 Waiting = Callable[[str], None]
+Late = Callable[[Receipt], None]
 
 
 class Proposals:
-    """The edits of one connection that have no receipt yet. `on_late` gets receipts that came too late."""
+    """The edits of one connection that have no receipt yet."""
 
-    def __init__(self, link: Link, on_late: Callable[[str, Receipt], None]) -> None:
+    def __init__(self, link: Link) -> None:
         self._link = link
-        self._on_late = on_late
         self._open: dict[str, asyncio.Future[EditReceipt]] = {}
-        self._unknown: set[str] = set()
+        self._unknown: dict[str, Late] = {}
 
-    async def propose(self, edit: ApplyEdit, waiting: Waiting) -> Receipt:
+    async def propose(self, edit: ApplyEdit, waiting: Waiting, late: Late) -> Receipt:
         """Send `edit` and wait for what became of it; `waiting` is told why when that takes time.
 
         When the wait is cancelled, the edit is withdrawn and its last word awaited for a moment.
+        After `unknown`, `late` gets the receipt if it still comes.
         """
         done: asyncio.Future[EditReceipt] = asyncio.get_running_loop().create_future()
         self._open[edit.change] = done
@@ -44,9 +45,9 @@ class Proposals:
             async with asyncio.timeout(limit):
                 return _receipt(await self._answered(answer, done, waiting))
         except (TimeoutError, AgentFailure) as problem:
-            return self._give_up(edit.change, str(problem) or "the editor did not answer")
+            return self._give_up(edit.change, str(problem) or "the editor did not answer", late)
         except asyncio.CancelledError:
-            return await self._withdraw(edit.change, answer, done)
+            return await self._withdraw(edit.change, answer, done, late)
         finally:
             if edit.change not in self._unknown:
                 del self._open[edit.change]
@@ -57,9 +58,8 @@ class Proposals:
         if done is not None and not done.done():
             done.set_result(receipt)
         if receipt.change in self._unknown:
-            self._unknown.discard(receipt.change)
             self._open.pop(receipt.change, None)
-            self._on_late(receipt.change, _receipt(receipt))
+            self._unknown.pop(receipt.change)(_receipt(receipt))
 
     async def _answered(
         self, answer: asyncio.Future[EditReceipt], done: asyncio.Future[EditReceipt], waiting: Waiting
@@ -74,7 +74,7 @@ class Proposals:
         return await done
 
     async def _withdraw(
-        self, change: str, answer: asyncio.Future[EditReceipt], done: asyncio.Future[EditReceipt]
+        self, change: str, answer: asyncio.Future[EditReceipt], done: asyncio.Future[EditReceipt], late: Late
     ) -> Receipt:
         self._link.notify(protocol.WITHDRAW_EDIT, WithdrawEdit(change))
         try:
@@ -82,11 +82,11 @@ class Proposals:
                 first = await asyncio.shield(answer)
                 last = await done if first.status == "deferred" else first
         except (TimeoutError, AgentFailure, asyncio.CancelledError):
-            return self._give_up(change, "cancelled before the editor answered")
+            return self._give_up(change, "cancelled before the editor answered", late)
         return _receipt(last)
 
-    def _give_up(self, change: str, message: str) -> Receipt:
-        self._unknown.add(change)
+    def _give_up(self, change: str, message: str, late: Late) -> Receipt:
+        self._unknown[change] = late
         return Receipt("unknown", message=message)
 
 

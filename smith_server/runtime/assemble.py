@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -12,7 +12,7 @@ from smith_server.context.prompt import Project, system_prompt
 from smith_server.core.cancel import CancelToken
 from smith_server.core.editor import Editor
 from smith_server.core.messages import Message
-from smith_server.core.ports import Approver, Emit, Request
+from smith_server.core.ports import Approver, Request, Stored
 from smith_server.core.scope import TurnInput
 from smith_server.core.tool import Tool, spec
 from smith_server.policy.decide import ModePolicy
@@ -31,7 +31,7 @@ class Face(Protocol):
 
     name: str
 
-    def editor(self, session: Session, emit: Emit) -> Editor: ...
+    def editor(self, session: Session) -> Editor: ...
 
     def approver(self, session: Session) -> Approver: ...
 
@@ -80,13 +80,11 @@ class Assembler:
         self._environ = environ
         self._kits: dict[str, Kit] = {}
 
-    async def turn_input(
-        self, session: Session, prompt: Prompt, token: CancelToken, emit: Emit, stored: Callable[[], Any]
-    ) -> TurnInput:
+    async def turn_input(self, session: Session, prompt: Prompt, token: CancelToken, stored: Stored) -> TurnInput:
         """The input of one turn. Raises `AgentFailure` when no provider or model can be had."""
         settings = self._settings(session.root)
-        provider, model = await self._providers.pick(settings, prompt.model, ROLE, emit)
-        kit = self._kit(session, settings, emit)
+        provider, model = await self._providers.pick(settings, prompt.model, ROLE, session.emit)
+        kit = self._kit(session, settings)
         own = provider_settings(settings, provider.name)
         request = Request(
             model,
@@ -121,11 +119,11 @@ class Assembler:
         """Drop what was kept for a conversation that is closed."""
         self._kits.pop(session.id, None)
 
-    def _kit(self, session: Session, settings: Settings, emit: Emit) -> Kit:
+    def _kit(self, session: Session, settings: Settings) -> Kit:
         """Tools of a conversation; they keep what it knows of each file."""
         kit = self._kits.get(session.id)
         if kit is None:
-            editor = self._face.editor(session, emit)
+            editor = self._face.editor(session)
             texts = Texts(editor, session.root, rebase=settings.editor.rebase)
             local = Local(texts, self._processes, settings.bash.timeout, settings.bash.max_output_bytes)
             kit = self._kits[session.id] = Kit(editor, local_tools(local))

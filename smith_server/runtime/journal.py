@@ -29,9 +29,11 @@ from smith_server.core.events import (
 )
 from smith_server.core.messages import Usage
 from smith_server.runtime.bus import ends_turn
-from smith_server.store import conversations, turns
+from smith_server.store import conversations, lease, turns
+from smith_server.store.conversations import Header
 from smith_server.store.db import Database
 from smith_server.store.holder import Holder
+from smith_server.store.transaction import transaction
 from smith_server.store.writes import (
     AddMessage,
     AddPiece,
@@ -55,9 +57,10 @@ Trouble = Callable[[str, AgentError], None]
 class Journal:
     """The way of events into the store; see `runtime/bus.py` for who calls it."""
 
-    def __init__(self, database: Database, holder: Holder, trouble: Trouble) -> None:
+    def __init__(self, database: Database, holder: Holder, face: str, trouble: Trouble) -> None:
         self._database = database
         self._holder = holder
+        self._face = face
         self._trouble = trouble
         self._backlog: list[Write] = []
         self._ends = False
@@ -102,11 +105,18 @@ class Journal:
                 return
 
     def _apply(self, writes: list[Write], ends: bool, connection: apsw.Connection) -> None:
-        for write in writes:
-            if isinstance(write, OpenTurn) and write.conversation in self._roots:
-                root = self._roots.pop(write.conversation)
-                conversations.create(connection, write.conversation, root, title=_title(write.prompt))
-        turns.apply(connection, writes, full_sync=ends)
+        with transaction(connection, ends):
+            for write in writes:
+                if isinstance(write, OpenTurn) and write.conversation in self._roots:
+                    self._create(connection, write)
+            turns.apply(connection, writes, full_sync=ends)
+
+    def _create(self, connection: apsw.Connection, write: OpenTurn) -> None:
+        """The first turn of a conversation brings its header and the right to write it."""
+        if conversations.get(connection, write.conversation) is None:
+            header = Header(write.conversation, self._roots[write.conversation], _title(write.prompt))
+            conversations.create(connection, header)
+            lease.take(connection, write.conversation, self._holder, self._face)
 
     def _tell(self, error: AgentError) -> None:
         """Once until the store works again; the conversation is the one that waits."""
@@ -146,7 +156,7 @@ class Journal:
         model, _ = self._models.get(envelope.conversation, ("", ""))
         return (
             SetUsage(envelope.conversation, envelope.turn, usage, envelope.job or "parent", envelope.role, model),
-            CloseTurn(envelope.conversation, envelope.turn, state, envelope.job, record),
+            CloseTurn(envelope.conversation, envelope.turn, state, envelope.job, dict(record)),
         )
 
 

@@ -26,7 +26,7 @@ from smith_server.runtime.conversations import Opened, Shelf
 from smith_server.runtime.journal import Journal
 from smith_server.runtime.providers import Providers
 from smith_server.runtime.session import Prompt, Session
-from smith_server.store.conversations import ConversationRow
+from smith_server.store.conversations import Header
 from smith_server.store.db import Database
 from smith_server.store.holder import this_process
 
@@ -66,7 +66,7 @@ class Services:
         """
         self._database = await Database.open(self._options.places.database)
         holder = this_process()
-        self._journal = Journal(self._database, holder, self._trouble)
+        self._journal = Journal(self._database, holder, self._face.name, self._trouble)
         self.bus = Bus(self._journal)
         self.bus.start()
         self._shelf = Shelf(self._database, holder, self._face.name)
@@ -126,7 +126,7 @@ class Services:
         busy = [session for session in self._sessions.values() if session.busy]
         return next((session for session in busy if not turn or session.turn == turn), None)
 
-    async def conversations(self, root: Path, limit: int) -> Sequence[ConversationRow]:
+    async def conversations(self, root: Path, limit: int) -> Sequence[Header]:
         """The stored conversations of a project, newest first."""
         await self.bus.told()
         return await self._shelf.list(root, limit)
@@ -172,10 +172,7 @@ class Services:
         return fresh
 
     async def _prepare(self, session: Session, prompt: Prompt, token: CancelToken) -> TurnInput:
-        def emit(event: Event) -> None:
-            self.bus.emit(Envelope(session.id, session.turn, event))
-
-        return await self._assembler.turn_input(session, prompt, token, emit, self._stored)
+        return await self._assembler.turn_input(session, prompt, token, self._stored)
 
     async def _stored(self) -> None:
         await self.bus.told()

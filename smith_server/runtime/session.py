@@ -80,7 +80,7 @@ class Session:
         self.root = root
         self.talk = talk
         self.inbox = Inbox()
-        self.approvals = Approvals(lambda event: self._emit(event))
+        self.approvals = Approvals(self.emit)
         self._bus = bus
         self._prepare = prepare
         self._queue: deque[Ticket] = deque()
@@ -108,7 +108,7 @@ class Session:
         waits = self.busy
         self._queue.append(ticket)
         if waits:
-            self._emit(PromptQueued(id=ticket.id, text=prompt.text))
+            self.emit(PromptQueued(id=ticket.id, text=prompt.text))
             await self._bus.told()
         if not self.busy:
             self._task = asyncio.create_task(self._work(), name=f"session {self.id}")
@@ -129,7 +129,7 @@ class Session:
         if self._running is None:
             return CancelOutcome(False, dropped=dropped)
         record, token, ticket = self._running
-        self._emit(TurnCancelRequested())
+        self.emit(TurnCancelRequested())
         token.request()
         await asyncio.wait([ticket.done])
         return record.stopped(dropped)
@@ -157,7 +157,7 @@ class Session:
         return tuple(dropped)
 
     def _drop(self, ticket: Ticket) -> None:
-        self._emit(PromptDropped(id=ticket.id, text=ticket.prompt.text))
+        self.emit(PromptDropped(id=ticket.id, text=ticket.prompt.text))
         ticket.done.set_result(TurnOutcome("", "cancelled"))
 
     async def _work(self) -> None:
@@ -167,12 +167,12 @@ class Session:
     async def _turn(self, ticket: Ticket) -> None:
         record, token = TurnRecord(self.talk.begin_turn()), CancelToken()
         self._running = (record, token, ticket)
-        self._emit(TurnStarted(text=ticket.prompt.text, queued=ticket.id))
+        self.emit(TurnStarted(text=ticket.prompt.text, queued=ticket.id))
         message = UserMessage(self.talk.mint(), ticket.prompt.text)
         self.talk.add(message)
-        self._emit(MessageAdded(message=message))
-        end = await self._run(ticket.prompt, token, self._emit)
-        self._emit(_last_event(end))
+        self.emit(MessageAdded(message=message))
+        end = await self._run(ticket.prompt, token, self.emit)
+        self.emit(_last_event(end))
         await self._bus.told()
         self._running = None
         ticket.done.set_result(record.outcome())
@@ -192,7 +192,8 @@ class Session:
             emit(MessageAdded(message=message))
         return end
 
-    def _emit(self, event: Event) -> None:
+    def emit(self, event: Event) -> None:
+        """Post an event of this conversation, and of the running turn if there is one."""
         if self._running is not None:
             self._running[0].see(event)
         self._bus.emit(Envelope(self.id, self.turn, event))
