@@ -5,6 +5,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
 
 from smith_server.cli.run import FAILED, Headless, Printer, printable
@@ -60,11 +61,10 @@ class Chat:
         session = await self._services.session("", root)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, lambda: self._interrupt(session))
-        reader = asyncio.create_task(asyncio.to_thread(self._read, loop))
+        threading.Thread(target=self._read, args=(loop,), daemon=True).start()
         print("smith: type a prompt, /help for commands, Ctrl-C to stop a turn, Ctrl-D to leave.", file=sys.stderr)
         while (line := await self._next("\n> ")) is not None:
             session = await self._take(line, session)
-        reader.cancel()
         await self._services.close("the terminal was left")
         return 0
 

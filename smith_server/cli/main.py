@@ -54,9 +54,9 @@ def _with_command(words: list[str], parser: argparse.ArgumentParser) -> list[str
     first = plain[0]
     if first in COMMANDS or words[0] != first:
         return words
-    if " " in first.strip():
-        return ["run", *words]
-    parser.error(_unknown(first))
+    if " " not in first.strip():
+        parser.error(_unknown(first))
+    return ["run", *words]
 
 
 def _unknown(word: str) -> str:

@@ -5,6 +5,7 @@ A version that does not grow or a range outside the text marks a document as unt
 asks the client. Lines end as the client's buffers end them (`ends`).
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -57,6 +58,13 @@ class Documents:
         self.encoding: Encoding = "utf-16"
         self.ends: Ends = "lsp"
         self._open: dict[str, Document] = {}
+        self._waiting: list[asyncio.Future[None]] = []
+
+    async def changed(self) -> None:
+        """Wait for the next change of any document."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        await future
 
     def snapshot(self) -> Snapshot:
         """The documents as they are now."""
@@ -102,9 +110,17 @@ class Documents:
             except (AgentFailure, msgspec.ValidationError):
                 trusted = False
         self._open[item["uri"]] = document.later(version, lines, trusted=trusted)
+        self._wake()
 
     def did_close(self, params: dict[str, Any]) -> None:
         self._open.pop(params["textDocument"]["uri"], None)
+        self._wake()
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
 
     def settle(self, uri: str, text: str, version: int | None) -> Document:
         """Take the client's own word for a document."""

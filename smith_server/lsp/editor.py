@@ -14,14 +14,12 @@ from smith_server.core.editor import Change, DiskMark, Hunk, OpenText, Receipt, 
 from smith_server.core.errors import AgentFailure, ToolRefusal
 from smith_server.core.events import EditWaiting, Event
 from smith_server.lsp import protocol
-from smith_server.lsp.documents import Document, Documents, path_uri, uri_path
+from smith_server.lsp.documents import Document, Documents, path_uri
 from smith_server.lsp.link import Link
 from smith_server.lsp.proposals import EDIT_SECONDS, Late, Proposals
 from smith_server.lsp.protocol import (
     ApplyEdit,
     BufferState,
-    Position,
-    Range,
     ReadBuffer,
     SaveAnswer,
     SaveBuffers,
@@ -31,7 +29,6 @@ from smith_server.workspace.lsp_text import Range, positions_of
 from smith_server.workspace.text import decode, text_hash
 
 _SETTLE_SECONDS = 3.0
-_POLL_SECONDS = 0.02
 
 
 class Buffers:
@@ -53,7 +50,7 @@ class Buffers:
         return await self._read(document.uri if document else path_uri(path), path)
 
     async def _read(self, uri: str, path: Path) -> Document | None:
-        question = ReadBuffer(uri, os.path.realpath(path))
+        question = ReadBuffer(uri, real_path(path))
         state = await self.link.ask(protocol.READ_BUFFER, question, BufferState)
         if not state.open:
             self.documents.did_close({"textDocument": {"uri": uri}})
@@ -186,12 +183,17 @@ async def _seen(buffers: Buffers, document: Document, after: str) -> Receipt:
             while (now := buffers.documents.get(document.uri)) is not None:
                 if now.hash == after:
                     return Receipt("applied", after)
-                await asyncio.sleep(_POLL_SECONDS)
+                await buffers.documents.changed()
             return Receipt("gone")
     now = buffers.documents.get(document.uri)
     if now is not None and now.version == document.version:
         return Receipt("stale", document.hash, "the editor said that it applied the edit, but its text did not change")
     return Receipt("stale", now.hash if now else "", "the text in the editor is not what was meant")
+
+
+def real_path(path: Path) -> str:
+    """The name of a file with all links followed."""
+    return os.path.realpath(path)
 
 
 def stat_facts(path: Path) -> tuple[int, ...] | None:

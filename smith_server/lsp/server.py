@@ -78,9 +78,8 @@ class Server:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self._end, 128 + number)
         read_pipe(self._inward, loop, self._take)
-        parent = asyncio.create_task(self._watch_parent())
+        self._watch_parent(os.getppid())
         code = await self._stop
-        parent.cancel()
         await self._close()
         self._out.close()
         return code
@@ -99,11 +98,12 @@ class Server:
         if not self._stop.done():
             self._stop.set_result(code)
 
-    async def _watch_parent(self) -> None:
-        parent = os.getppid()
-        while os.getppid() == parent:
-            await asyncio.sleep(PARENT_SECONDS)
-        self._end(1)
+    def _watch_parent(self, parent: int) -> None:
+        """The process that started this one may die while somebody else holds its end of the pipe."""
+        if os.getppid() != parent:
+            self._end(1)
+        elif not self._stop.done():
+            asyncio.get_running_loop().call_later(PARENT_SECONDS, self._watch_parent, parent)
 
     async def _close(self) -> None:
         """Cancel, store, end the children; bounded, whatever hangs."""

@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-
 from smith_server.core.events import Envelope, OutputDelta, ReasoningDelta
 from smith_server.lsp.convert import payload
 from smith_server.runtime.bus import joined
