@@ -82,8 +82,12 @@ class DiskMark(Struct, frozen=True):
 class Editor(Protocol):
     """Port to whoever holds the open buffers; headless runs have one that holds none."""
 
-    async def open_text(self, path: Path) -> OpenText | None:
-        """The buffer that visits the file at `path` (the same file, whatever its name), if any."""
+    async def open_text(self, path: Path, *, certain: bool = False) -> OpenText | None:
+        """The buffer that visits the file at `path` (the same file, whatever its name), if any.
+
+        With `certain` the editor itself is asked about a file that is not known to be open: needed
+        before a write, and not worth the wait for a read.
+        """
         ...
 
     async def apply(self, change: Change) -> Receipt:

@@ -38,18 +38,25 @@ class PromptQueued(Event, frozen=True, tag="prompt_queued"):
     text: str
 
 
+class PromptDropped(Event, frozen=True, tag="prompt_dropped"):
+    """A prompt that waited will not run; its text goes back to the person."""
+
+    id: str
+    text: str
+
+
 class TurnStarted(Event, frozen=True, tag="turn_started"):
-    """First event of a turn."""
+    """First event of a turn; `queued` is the id under which its prompt waited, if it did."""
 
     text: str
-    model: str = ""
-    provider: str = ""
+    queued: str = ""
 
 
 class RequestStarted(Event, frozen=True, tag="llm_request_started"):
     """A request goes out to the model."""
 
     model: str
+    provider: str = ""
     attempt: int = 1
 
 

@@ -22,6 +22,7 @@ class interrupted_by:  # noqa: N801 - reads as a statement: `async with interrup
     def __init__(self, token: CancelToken) -> None:
         self._token = token
         self._sent = False
+        self._soon: asyncio.Handle | None = None
         self._detach: Callable[[], None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -37,6 +38,8 @@ class interrupted_by:  # noqa: N801 - reads as a statement: `async with interrup
     ) -> None:
         if self._detach is not None:
             self._detach()
+        if self._soon is not None:
+            self._soon.cancel()
         if not self._sent:
             return
         left = self._task.uncancel()
@@ -44,6 +47,11 @@ class interrupted_by:  # noqa: N801 - reads as a statement: `async with interrup
             raise Cancelled from None
 
     def _interrupt(self) -> None:
+        # Soon, not now: a task that cancels itself could leave the body before it notices, and the
+        # cancellation would hit whatever it waits for next.
+        self._soon = asyncio.get_running_loop().call_soon(self._cancel)
+
+    def _cancel(self) -> None:
         self._sent = True
         self._task.cancel()
 

@@ -85,7 +85,7 @@ async def _request(turn: TurnInput, talk: Conversation, emit: Emit) -> Reply:
     except AgentFailure as problem:
         return Reply((), "error", Usage(), problem.error)
     name, began = talk.mint(), time.monotonic()
-    emit(RequestStarted(model=request.model))
+    emit(RequestStarted(model=request.model, provider=turn.provider.name))
     reply = await _relay(turn, request, name, emit)
     emit(RequestFinished(usage=reply.usage, duration_ms=int((time.monotonic() - began) * 1000)))
     if _calls(reply) or joined_text(reply.parts).strip():

@@ -6,7 +6,9 @@ packages are made from this module by `tools/gen_protocol.py`. LSP's own structu
 
 from typing import Any
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
+
+from smith_server.workspace.lsp_text import Range
 
 VERSION = 1
 
@@ -34,20 +36,6 @@ LANGUAGE = "smith"
 """Language id of documents that are prompts."""
 
 
-class Position(Struct, frozen=True):
-    """A place in a document, in the negotiated position encoding."""
-
-    line: int
-    character: int
-
-
-class Range(Struct, frozen=True):
-    """From `start` up to, not including, `end`."""
-
-    start: Position
-    end: Position
-
-
 class TurnContext(Struct, frozen=True, forbid_unknown_fields=False):
     """Where the person was when they sent the prompt: file, selection and its text, folder."""
 
@@ -58,7 +46,7 @@ class TurnContext(Struct, frozen=True, forbid_unknown_fields=False):
 
 
 class TurnArguments(Struct, frozen=True):
-    """`smith.turn`: run a prompt. With `wait` false the answer comes at once, with `queue` false a busy conversation refuses."""
+    """`smith.turn`: run a prompt. Without `wait` the answer comes at once; without `queue` a busy one refuses."""
 
     text: str
     conversation: str = ""
@@ -155,10 +143,10 @@ class StatusArguments(Struct, frozen=True):
 
 
 class TextEdit(Struct, frozen=True):
-    """Replace the text of `range`, which reads `old`, by `newText`."""
+    """Replace the text of `range`, which reads `old`, by `new_text`."""
 
     range: Range
-    newText: str
+    new_text: str = field(name="newText")
     old: str
 
 

@@ -1,0 +1,38 @@
+"""`smith serve`: the language server. Takes the standard streams before anything else can print."""
+
+import argparse
+
+from smith_server.lsp.pipe import claim
+
+
+def serve(words: argparse.Namespace) -> int:
+    """Serve one client until it is gone; the exit code."""
+    inward, outward = claim()
+    import asyncio
+    import os
+
+    code = asyncio.run(_serve(words, inward, outward))
+    os._exit(code)
+
+
+async def _serve(words: argparse.Namespace, inward: int, outward: int) -> int:
+    from smith_server.lsp.server import Commands, Connection, Server
+
+    async def load(connection: Connection) -> Commands:
+        from smith_server.cli.start import options_from
+        from smith_server.lsp.commands import LspCommands, LspFace
+        from smith_server.runtime.services import Services
+
+        resume = connection.options.get("resume") != "never"
+        face = LspFace(connection)
+        services = Services(options_from(words, resume=resume, more=_settings(connection.options)), face)
+        await services.open()
+        return LspCommands(services, connection, face)
+
+    return await Server(inward, outward, load).run()
+
+
+def _settings(options: dict[str, object]) -> dict[str, object]:
+    """The settings among `initializationOptions`: what the editor's own configuration says."""
+    settings = options.get("settings")
+    return dict(settings) if isinstance(settings, dict) else {}

@@ -1,0 +1,28 @@
+"""What a person pointed at when they sent a prompt, as words in front of it."""
+
+from msgspec import Struct
+
+MOST_SELECTED = 20_000
+
+
+class Attached(Struct, frozen=True):
+    """A file, the lines (first and last, from 1) of cursor or selection, and the selected text."""
+
+    path: str
+    lines: tuple[int, int] | None = None
+    selection: str = ""
+
+
+def with_attached(text: str, attached: Attached) -> str:
+    """`text` with a short block that names the file and shows the selection."""
+    where = attached.path
+    if attached.lines is not None:
+        first, last = attached.lines
+        where += f", line {first}" if first == last else f", lines {first}-{last}"
+    if not attached.selection:
+        return f"{text}\n\n[In the editor: {where}]"
+    shown = attached.selection[:MOST_SELECTED]
+    left_out = len(attached.selection) - len(shown)
+    more = f"\n[{left_out} more characters]" if left_out else ""
+    fence = "```" if "```" not in shown else "~~~~~~"
+    return f"{text}\n\n[Selected in the editor: {where}]\n{fence}\n{shown.rstrip()}{more}\n{fence}"

@@ -1,0 +1,66 @@
+"""What the client at the other end can do, read once from `initialize`."""
+
+import time
+from typing import Any, Literal
+
+from lsprotocol import types
+from msgspec import Struct
+from pygls.capabilities import ServerCapabilitiesBuilder
+
+from smith_server.lsp import protocol
+
+_MILLISECONDS = 1000
+
+
+class Client(Struct, frozen=True):
+    """`plugin` is our own front-end; others get standard LSP. `clock_ahead` is its clock less ours in ms."""
+
+    name: str = ""
+    plugin: bool = False
+    events: bool = False
+    apply_edit: bool = False
+    encoding: Literal["utf-8", "utf-16", "utf-32"] = "utf-16"
+    progress: bool = False
+    clock_ahead: int = 0
+    too_old: bool = False
+
+    def deadline(self, seconds: float) -> int:
+        """A moment from now on the client's clock, in Unix ms."""
+        return int((time.time() + seconds) * _MILLISECONDS) + self.clock_ahead
+
+
+def from_initialize(params: types.InitializeParams) -> Client:
+    """Read the capabilities that matter here."""
+    capabilities = params.capabilities
+    own = _own(capabilities.experimental)
+    window = capabilities.window
+    options: Any = params.initialization_options or {}
+    now = own.get("now") or (options.get("now") if isinstance(options, dict) else None)
+    spoken = own.get("protocol")
+    return Client(
+        name=params.client_info.name if params.client_info else "",
+        plugin=bool(own),
+        events=bool(own.get("events")),
+        apply_edit=bool(own.get("applyEdit")),
+        encoding=_encoding(capabilities),
+        progress=bool(window and window.work_done_progress),
+        clock_ahead=int(now - time.time() * _MILLISECONDS) if isinstance(now, int | float) else 0,
+        too_old=bool(own) and not (isinstance(spoken, int) and spoken >= protocol.VERSION),
+    )
+
+
+def _own(experimental: Any) -> dict[str, Any]:
+    own = experimental.get("smith") if isinstance(experimental, dict) else getattr(experimental, "smith", None)
+    return own if isinstance(own, dict) else {}
+
+
+def _encoding(capabilities: types.ClientCapabilities) -> Literal["utf-8", "utf-16", "utf-32"]:
+    chosen = str(getattr(_kind(capabilities), "value", _kind(capabilities)))
+    for known in ("utf-8", "utf-16", "utf-32"):
+        if chosen == known:
+            return known
+    return "utf-16"
+
+
+def _kind(capabilities: types.ClientCapabilities) -> Any:
+    return ServerCapabilitiesBuilder.choose_position_encoding(capabilities)

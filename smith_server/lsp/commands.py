@@ -1,0 +1,77 @@
+"""Binds the runtime to one connection: every command, the event stream, the editor port."""
+
+from typing import Any
+
+import msgspec
+
+from smith_server.core.editor import Editor, Receipt
+from smith_server.core.ports import Approver
+from smith_server.lsp import protocol
+from smith_server.lsp.approvals import MessageQuestions, answer
+from smith_server.lsp.conversations import Conversations
+from smith_server.lsp.editor import Buffers, ConversationEditor
+from smith_server.lsp.proposals import Proposals
+from smith_server.lsp.protocol import EditReceipt
+from smith_server.lsp.server import Connection
+from smith_server.lsp.stream import EventStream
+from smith_server.lsp.turns import Turns
+from smith_server.lsp.wire import Command
+from smith_server.runtime.services import Services
+from smith_server.runtime.session import Session
+
+
+class LspFace:
+    """The runtime's view of this face: an editor per conversation."""
+
+    name = "editor"
+
+    def __init__(self, connection: Connection) -> None:
+        self.proposals = Proposals(connection.link)
+        self._buffers = Buffers(connection.documents, connection.link, self.proposals)
+
+    def editor(self, session: Session) -> Editor:
+        """The open buffers, as this conversation may use them."""
+        return ConversationEditor(self._buffers, session.emit, lambda receipt: session.inbox.put(_late(receipt)))
+
+    def approver(self, session: Session) -> Approver:
+        """Questions are events; the answer comes back as a command."""
+        return session.approvals
+
+
+class LspCommands:
+    """The commands of one connection; see `lsp/server.py` for what it promises."""
+
+    def __init__(self, services: Services, connection: Connection, face: LspFace) -> None:
+        self._services = services
+        self._face = face
+        link, roots = connection.link, connection.roots
+        self._stream = EventStream(lambda body: link.notify(protocol.EVENT, body), lambda: connection.out.backlog)
+        turns = Turns(services, roots, link)
+        conversations = Conversations(services, roots, self._stream)
+        self.table: dict[str, Command] = {
+            protocol.TURN: turns.turn,
+            protocol.STEER: turns.steer,
+            protocol.CANCEL: turns.cancel,
+            protocol.ANSWER: lambda argument, arrival: answer(services, argument, arrival),
+            protocol.SLASH: conversations.slash,
+            protocol.INSPECT: conversations.inspect,
+            protocol.CONVERSATIONS: conversations.conversations,
+            protocol.STATUS: conversations.status,
+        }
+        self.notifications = {protocol.EDIT_DONE: self._edit_done, protocol.CHANGE_STATE: self._change_state}
+        listener = self._stream.take if link.client.events else MessageQuestions(services, link).take
+        services.bus.subscribe(listener)
+
+    async def close(self) -> None:
+        """Cancel, store, end the children."""
+        await self._services.close("the editor is gone")
+
+    def _edit_done(self, params: dict[str, Any]) -> None:
+        self._face.proposals.edit_done(msgspec.convert(params, EditReceipt))
+
+    def _change_state(self, params: dict[str, Any]) -> None:
+        """What became of a change later; nothing asks for it yet."""
+
+
+def _late(receipt: Receipt) -> str:
+    return f"[The editor answered late: the edit whose fate was unknown is {receipt.status}.]"

@@ -1,0 +1,212 @@
+"""The `Editor` port over the protocol: what is open, guarded edits, saving, the disk behind it."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from lsprotocol import types
+
+from smith_server.core.editor import Change, DiskMark, Hunk, OpenText, Receipt, SaveOutcome
+from smith_server.core.errors import AgentFailure, ToolRefusal
+from smith_server.core.events import EditWaiting, Event
+from smith_server.lsp import protocol
+from smith_server.lsp.documents import Document, Documents, path_uri
+from smith_server.lsp.link import Link
+from smith_server.lsp.proposals import EDIT_SECONDS, Late, Proposals
+from smith_server.lsp.protocol import (
+    ApplyEdit,
+    BufferState,
+    ReadBuffer,
+    SaveAnswer,
+    SaveBuffers,
+    TextEdit,
+)
+from smith_server.workspace.lsp_text import Range, positions_of
+from smith_server.workspace.text import decode, text_hash
+
+_SETTLE_SECONDS = 3.0
+
+
+class Buffers:
+    """The open files of one connection, shared by its conversations."""
+
+    def __init__(self, documents: Documents, link: Link, proposals: Proposals) -> None:
+        self.documents = documents
+        self.link = link
+        self.proposals = proposals
+        self._disk: dict[Path, tuple[tuple[int, ...] | None, str]] = {}
+
+    async def find(self, path: Path, *, certain: bool) -> Document | None:
+        """The document at `path`, with a text that can be relied on."""
+        document = self.documents.at(path)
+        if document is None and not (certain and self.link.client.plugin):
+            return None
+        if document is not None and (document.trusted or not self.link.client.plugin):
+            return document
+        return await self._read(document.uri if document else path_uri(path), path)
+
+    async def _read(self, uri: str, path: Path) -> Document | None:
+        question = ReadBuffer(uri, real_path(path))
+        state = await self.link.ask(protocol.READ_BUFFER, question, BufferState)
+        if not state.open:
+            self.documents.did_close({"textDocument": {"uri": uri}})
+            return None
+        return self.documents.settle(state.uri or uri, state.text, state.version)
+
+    async def disk_hash(self, path: Path) -> str:
+        """Hash of the file's text on disk, "" when there is none; read again only when the file changed."""
+        facts = stat_facts(path)
+        known = self._disk.get(path)
+        if known is None or known[0] != facts:
+            known = (facts, await asyncio.to_thread(_hash_of, path))
+            self._disk[path] = known
+        return known[1]
+
+
+class ConversationEditor:
+    """One conversation's view of the open buffers; it knows which differences are its own edits."""
+
+    def __init__(self, buffers: Buffers, emit: Callable[[Event], None], late: Late) -> None:
+        self._buffers = buffers
+        self._emit = emit
+        self._late = late
+        self._own: dict[str, str] = {}
+
+    async def open_text(self, path: Path, *, certain: bool = False) -> OpenText | None:
+        document = await self._buffers.find(path, certain=certain)
+        return await self._open_text(document) if document is not None else None
+
+    async def _open_text(self, document: Document) -> OpenText:
+        path = document.path or Path(document.uri)
+        modified = await self._buffers.disk_hash(path) != document.hash
+        own_only = modified and self._own.get(document.uri) == document.hash
+        return OpenText(path, document.text, document.hash, document.version, modified, own_only)
+
+    async def unsaved(self) -> Sequence[OpenText]:
+        texts = [await self._open_text(each) for each in self._buffers.documents.all() if each.path is not None]
+        return [text for text in texts if text.modified]
+
+    async def apply(self, change: Change) -> Receipt:
+        document = await self._buffers.find(change.path, certain=True)
+        if document is None:
+            return Receipt("gone")
+        if document.hash != change.base_hash:
+            return Receipt("stale", document.hash)
+        before = await self._open_text(document)
+        after = text_hash(applied(document.text, change.hunks))
+        if self._buffers.link.client.apply_edit:
+            receipt = await self._buffers.proposals.propose(
+                self._request(change, document), self._waiting(change), self._late
+            )
+        else:
+            receipt = await _plain_edit(self._buffers, document, change, after)
+        if receipt.status == "unknown" or (receipt.status == "applied" and receipt.hash not in ("", after)):
+            self._buffers.documents.distrust(document.uri)
+        if receipt.status == "applied" and (before.own_only or not before.modified):
+            self._own[document.uri] = after
+        return msgspec.structs.replace(receipt, hash=after) if receipt.status == "applied" else receipt
+
+    def _request(self, change: Change, document: Document) -> ApplyEdit:
+        edits = tuple(
+            TextEdit(_range(document, hunk, self._buffers.documents), hunk.new, hunk.old) for hunk in change.hunks
+        )
+        deadline = self._buffers.link.client.deadline(EDIT_SECONDS)
+        return ApplyEdit(change.id, document.uri, document.version, document.hash, edits, change.label, deadline)
+
+    def _waiting(self, change: Change) -> Callable[[str], None]:
+        return lambda reason: self._emit(EditWaiting(path=str(change.path), reason=reason))
+
+    async def save(self, paths: Sequence[Path], reason: str) -> Sequence[SaveOutcome]:
+        if not self._buffers.link.client.plugin:
+            return [SaveOutcome(path, "refused", "this editor cannot be asked to save") for path in paths]
+        by_uri = {(each.uri if (each := self._buffers.documents.at(path)) else path_uri(path)): path for path in paths}
+        try:
+            answer = await self._buffers.link.ask(protocol.SAVE_BUFFERS, SaveBuffers(tuple(by_uri), reason), SaveAnswer)
+        except AgentFailure as problem:
+            return [SaveOutcome(path, "unknown", problem.error.message) for path in paths]
+        return [
+            msgspec.convert(
+                {"path": by_uri[each.uri], "status": each.status, "message": each.message}, SaveOutcome, strict=False
+            )
+            for each in answer.results
+            if each.uri in by_uri
+        ]
+
+    def mark_disk(self) -> DiskMark:
+        paths = [each.path for each in self._buffers.documents.all() if each.path is not None]
+        return DiskMark(tuple((path, stat_facts(path)) for path in paths))
+
+    def changed_since(self, mark: DiskMark) -> Sequence[Path]:
+        return [path for path, facts in mark.files if stat_facts(path) != facts]
+
+
+def applied(text: str, hunks: Sequence[Hunk]) -> str:
+    """`text` with every hunk in place."""
+    parts, at = [], 0
+    for hunk in hunks:
+        parts += [text[at : hunk.start], hunk.new]
+        at = hunk.end
+    return "".join([*parts, text[at:]])
+
+
+def _range(document: Document, hunk: Hunk, documents: Documents) -> Range:
+    return Range(*positions_of(document.lines, (hunk.start, hunk.end), documents.encoding))
+
+
+async def _plain_edit(buffers: Buffers, document: Document, change: Change, after: str) -> Receipt:
+    """An edit through `workspace/applyEdit`. Its answer proves nothing: the text that comes back does."""
+    if "\r" in document.text.replace("\r\n", ""):
+        return Receipt("refused", message="lone carriage returns, which this client and the server count differently")
+    edits: list[Any] = [
+        {"range": msgspec.to_builtins(_range(document, hunk, buffers.documents)), "newText": hunk.new}
+        for hunk in change.hunks
+    ]
+    versioned = {"uri": document.uri, "version": document.version}
+    params = {"label": change.label, "edit": {"documentChanges": [{"textDocument": versioned, "edits": edits}]}}
+    try:
+        answer = await buffers.link.ask_plain(types.WORKSPACE_APPLY_EDIT, params, EDIT_SECONDS)
+    except ToolRefusal as problem:
+        return Receipt("unknown", message=problem.error.message)
+    if not getattr(answer, "applied", False):
+        return Receipt("refused", message=getattr(answer, "failure_reason", None) or "the editor did not apply it")
+    return await _seen(buffers, document, after)
+
+
+async def _seen(buffers: Buffers, document: Document, after: str) -> Receipt:
+    """Wait until the client sends the text that was meant."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_SETTLE_SECONDS):
+            while (now := buffers.documents.get(document.uri)) is not None:
+                if now.hash == after:
+                    return Receipt("applied", after)
+                await buffers.documents.changed()
+            return Receipt("gone")
+    now = buffers.documents.get(document.uri)
+    if now is not None and now.version == document.version:
+        return Receipt("stale", document.hash, "the editor said that it applied the edit, but its text did not change")
+    return Receipt("stale", now.hash if now else "", "the text in the editor is not what was meant")
+
+
+def real_path(path: Path) -> str:
+    """The name of a file with all links followed."""
+    return os.path.realpath(path)
+
+
+def stat_facts(path: Path) -> tuple[int, ...] | None:
+    """What tells one state of a file from another; None when it is not there."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return None
+    return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns
+
+
+def _hash_of(path: Path) -> str:
+    try:
+        return text_hash(decode(path.read_bytes()).text)
+    except (OSError, ToolRefusal):
+        return ""

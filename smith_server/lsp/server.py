@@ -1,0 +1,182 @@
+"""The language server: registers what it answers, and ends cleanly on every way out.
+
+`initialize` is answered before the runtime is imported; commands wait for it.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from smith_server import __version__
+from smith_server.core.errors import AgentFailure
+from smith_server.lsp import protocol
+from smith_server.lsp.client import Client, from_initialize
+from smith_server.lsp.documents import Documents
+from smith_server.lsp.frames import BadFrameError, FrameReader
+from smith_server.lsp.link import Link
+from smith_server.lsp.pipe import OutPipe, read_pipe
+from smith_server.lsp.roots import Roots, folders_of
+from smith_server.lsp.wire import Arrival, Command, Wire, plain_converter
+
+PARENT_SECONDS = 1.0
+CLOSE_SECONDS = 4.0
+
+
+class Commands(Protocol):
+    """What the runtime brings: the commands, the notifications it takes, and an orderly end."""
+
+    table: dict[str, Command]
+    notifications: dict[str, Callable[[dict[str, Any]], None]]
+
+    async def close(self) -> None: ...
+
+
+class Connection:
+    """What is known of the client once `initialize` came, for whoever builds the commands."""
+
+    def __init__(self, wire: Wire, client: Client, roots: Roots, options: dict[str, Any], out: OutPipe) -> None:
+        self.link = Link(wire, client)
+        self.documents = wire.documents
+        self.roots = roots
+        self.options = options
+        self.out = out
+
+
+Load = Callable[[Connection], Awaitable[Commands]]
+
+
+class Server:
+    """One connection over two descriptors, from the first byte to the exit code."""
+
+    def __init__(self, inward: int, outward: int, load: Load) -> None:
+        self._inward = inward
+        self._load = load
+        self._stop: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._commands: asyncio.Future[Commands] = asyncio.get_running_loop().create_future()
+        self._loading: asyncio.Task[None] | None = None
+        self._shut_down = False
+        self._frames = FrameReader()
+        loop = asyncio.get_running_loop()
+        self._out = OutPipe(outward, lambda: loop.call_soon_threadsafe(self._end, 1))
+        self._pygls = LanguageServer("smith", __version__, protocol_cls=Wire, converter_factory=plain_converter)
+        self._wire: Wire = self._pygls.protocol  # type: ignore[assignment]
+        self._wire.documents = Documents()
+        self._wire.raw_writer = self._out.write
+        self._wire.commands = {name: self._when_ready(name) for name in protocol.COMMANDS}
+        self._register()
+
+    async def run(self) -> int:
+        """Serve until the client is gone; the exit code."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, self._end, 128 + number)
+        read_pipe(self._inward, loop, self._take)
+        self._watch_parent(os.getppid())
+        code = await self._stop
+        await self._close()
+        self._out.close()
+        return code
+
+    def _take(self, data: bytes) -> None:
+        if not data:
+            self._end(0 if self._shut_down else 1)
+            return
+        try:
+            for body in self._frames.feed(data):
+                self._wire.receive(body)
+        except BadFrameError:
+            self._end(1)
+
+    def _end(self, code: int) -> None:
+        if not self._stop.done():
+            self._stop.set_result(code)
+
+    def _watch_parent(self, parent: int) -> None:
+        """The process that started this one may die while somebody else holds its end of the pipe."""
+        if os.getppid() != parent:
+            self._end(1)
+        elif not self._stop.done():
+            asyncio.get_running_loop().call_later(PARENT_SECONDS, self._watch_parent, parent)
+
+    async def _close(self) -> None:
+        """Cancel, store, end the children; bounded, whatever hangs."""
+        if self._loading is None:
+            return
+        with contextlib.suppress(TimeoutError, AgentFailure):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._loading
+                if not self._commands.cancelled() and self._commands.exception() is None:
+                    await self._commands.result().close()
+
+    def _when_ready(self, name: str) -> Command:
+        async def run(argument: dict[str, Any], arrival: Arrival) -> Any:
+            commands = await asyncio.shield(self._commands)
+            return await commands.table[name](argument, arrival)
+
+        return run
+
+    def _notified(self, name: str) -> Callable[[Any], None]:
+        def take(params: Any) -> None:
+            if self._commands.done() and isinstance(params, dict):
+                self._commands.result().notifications[name](params)
+
+        return take
+
+    def _register(self) -> None:
+        feature = self._pygls.feature
+        feature(types.INITIALIZE)(self._initialize)
+        feature(types.INITIALIZED)(self._initialized)
+        feature(types.SHUTDOWN)(self._shutdown)
+        feature(types.EXIT)(self._exit)
+        feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)(self._folders_changed)
+        feature(protocol.FLUSHED)(_nothing)
+        for name in (protocol.EDIT_DONE, protocol.CHANGE_STATE):
+            feature(name)(self._notified(name))
+
+    def _initialize(self, params: types.InitializeParams) -> None:
+        client = from_initialize(params)
+        documents = self._wire.documents
+        documents.encoding = client.encoding
+        documents.ends = "lf" if client.plugin else "lsp"
+        options = params.initialization_options
+        self._connection = Connection(
+            self._wire,
+            client,
+            Roots(folders_of(params), Path.cwd()),
+            options if isinstance(options, dict) else {},
+            self._out,
+        )
+
+    def _initialized(self, params: types.InitializedParams) -> None:
+        client = self._connection.link.client
+        if client.too_old:
+            text = f"The smith plugin is too old for this server (protocol {protocol.VERSION}): update the plugin."
+            self._pygls.window_show_message(types.ShowMessageParams(type=types.MessageType.Error, message=text))
+        self._loading = asyncio.create_task(self._bring_up(), name="load")
+
+    async def _bring_up(self) -> None:
+        try:
+            self._commands.set_result(await self._load(self._connection))
+        except AgentFailure as problem:
+            self._commands.set_exception(problem)
+
+    async def _shutdown(self, *_: Any) -> None:
+        self._shut_down = True
+        await self._close()
+
+    def _exit(self, shut_down: bool) -> None:
+        self._end(0 if shut_down else 1)
+
+    def _folders_changed(self, params: types.DidChangeWorkspaceFoldersParams) -> None:
+        self._connection.roots.changed(params)
+
+
+def _nothing(params: Any) -> None:
+    return None

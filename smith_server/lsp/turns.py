@@ -1,0 +1,129 @@
+"""The commands that run, steer and stop a turn."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from lsprotocol import types
+
+from smith_server.context.attached import Attached, with_attached
+from smith_server.core.events import CallStarted, Envelope
+from smith_server.lsp.documents import Snapshot, uri_path
+from smith_server.lsp.link import Link
+from smith_server.lsp.protocol import (
+    CancelAnswer,
+    CancelArguments,
+    SteerArguments,
+    TurnAnswer,
+    TurnArguments,
+    TurnContext,
+)
+from smith_server.lsp.roots import Roots
+from smith_server.lsp.wire import Arrival, decode
+from smith_server.runtime.services import Services
+from smith_server.runtime.session import Prompt, Session, Ticket
+
+
+class Turns:
+    """`smith.turn`, `smith.steer`, `smith.cancel`."""
+
+    def __init__(self, services: Services, roots: Roots, link: Link) -> None:
+        self._services = services
+        self._roots = roots
+        self._link = link
+
+    async def turn(self, argument: dict[str, Any], arrival: Arrival) -> Any:
+        """Run a prompt; the answer comes after the last event of its turn, however that ended."""
+        args = decode(argument, TurnArguments)
+        session = await self._session(args)
+        prompt = Prompt(_text(args, arrival.documents), args.model, _cwd(args.context))
+        ticket = await session.submit(prompt, queue=args.queue)
+        if not args.wait:
+            return msgspec.to_builtins(TurnAnswer(session.id, session.turn))
+        arrival.on_cancel(_canceller(session, ticket))
+        end_progress = self._progress(session, arrival.progress_token)
+        try:
+            outcome = await ticket.done
+        finally:
+            end_progress()
+        error = msgspec.to_builtins(msgspec.structs.replace(outcome.error, cause="")) if outcome.error else None
+        usage = msgspec.to_builtins(outcome.usage)
+        return msgspec.to_builtins(
+            TurnAnswer(session.id, outcome.turn, outcome.stop_reason, outcome.text, error, usage)
+        )
+
+    async def steer(self, argument: dict[str, Any], arrival: Arrival) -> Any:
+        """Say something to the running turn; without one it is the next prompt."""
+        args = decode(argument, SteerArguments)
+        session = await self._services.session(args.conversation, self._roots.first())
+        if session.busy:
+            session.inbox.put(args.text)
+            return {"conversation": session.id, "turn": session.turn}
+        await session.submit(Prompt(args.text))
+        return {"conversation": session.id, "turn": session.turn}
+
+    async def cancel(self, argument: dict[str, Any], arrival: Arrival) -> Any:
+        """Stop; answered when everything has stopped."""
+        args = decode(argument, CancelArguments)
+        session = self._services.running(args.conversation, args.turn)
+        if session is None:
+            return msgspec.to_builtins(CancelAnswer(False))
+        return msgspec.to_builtins(await session.cancel())
+
+    async def _session(self, args: TurnArguments) -> Session:
+        path = uri_path(args.context.uri) if args.context.uri else None
+        root = self._roots.of(path) if path else None
+        root = root or self._roots.of(_cwd(args.context)) or self._roots.first()
+        return await self._services.session(args.conversation, root)
+
+    def _progress(self, session: Session, token: str | int | None) -> Callable[[], None]:
+        """Standard progress of a turn; the answer ends it."""
+        if token is None:
+            return lambda: None
+
+        def send(value: dict[str, Any]) -> None:
+            self._link.notify(types.PROGRESS, {"token": token, "value": value})
+
+        def watch(envelope: Envelope) -> None:
+            if envelope.conversation == session.id and isinstance(envelope.event, CallStarted):
+                send({"kind": "report", "message": envelope.event.name})
+
+        send({"kind": "begin", "title": "smith", "cancellable": True})
+        leave = self._services.bus.subscribe(watch)
+
+        def end() -> None:
+            leave()
+            send({"kind": "end"})
+
+        return end
+
+
+def _canceller(session: Session, ticket: Ticket) -> Callable[[], None]:
+    tasks: set[asyncio.Task[Any]] = set()
+
+    def cancel() -> None:
+        task = asyncio.ensure_future(session.cancel_ticket(ticket))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    return cancel
+
+
+def _cwd(context: TurnContext) -> Path | None:
+    return Path(context.cwd) if context.cwd else None
+
+
+def _text(args: TurnArguments, documents: Snapshot) -> str:
+    """The prompt with what the person pointed at, as the documents were when they sent it."""
+    context = args.context
+    path = uri_path(context.uri) if context.uri else None
+    if path is None:
+        return args.text
+    selection = context.selection
+    lines = (context.range.start.line + 1, context.range.end.line + 1) if context.range else None
+    document = documents.get(context.uri)
+    if not selection and context.range and document and context.range.start != context.range.end:
+        selection = "".join(document.lines[context.range.start.line : context.range.end.line + 1])
+    return with_attached(args.text, Attached(str(path), lines, selection))

@@ -1,0 +1,234 @@
+"""pygls underneath our own protocol: plain dictionaries for our methods, one writer, honest errors.
+
+What pygls does that would hurt here is replaced: objects made out of nested dictionaries, commands
+that run on after they were cancelled, tracebacks sent to the client, bodies in the log.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Generator
+from typing import Any, TypeVar
+
+import msgspec
+from cattrs import Converter
+from lsprotocol import types
+from msgspec import Struct
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
+from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage, JsonRPCResponseMessage
+
+from smith_server.core.errors import AgentError, AgentFailure, failure, normalize
+from smith_server.lsp import protocol
+from smith_server.lsp.documents import Documents, Snapshot
+from smith_server.lsp.frames import frame
+
+log = logging.getLogger(__name__)
+
+FAILED = -32803
+"""LSP's RequestFailed: the request was right, its work failed."""
+
+T = TypeVar("T")
+Command = Callable[[dict[str, Any], "Arrival"], Awaitable[Any]]
+
+_PLAIN = frozenset(
+    {
+        types.TEXT_DOCUMENT_DID_OPEN,
+        types.TEXT_DOCUMENT_DID_CHANGE,
+        types.TEXT_DOCUMENT_DID_CLOSE,
+        types.WORKSPACE_EXECUTE_COMMAND,
+        types.CANCEL_REQUEST,
+        types.WINDOW_WORK_DONE_PROGRESS_CANCEL,
+    }
+)
+
+
+class Arrival(Struct, frozen=True):
+    """A command as it came in: the documents as they were then, and the token for its progress.
+
+    `on_cancel` takes what a cancel of this request should do instead of ending its task.
+    """
+
+    documents: Snapshot
+    progress_token: str | int | None
+    on_cancel: Callable[[Callable[[], None]], None]
+
+
+class Wire(LanguageServerProtocol):
+    """One connection. `commands` and `documents` are set by the server before the first message."""
+
+    commands: dict[str, Command]
+    documents: Documents
+    raw_writer: Callable[[bytes], None]
+
+    def __init__(self, server: LanguageServer, converter: Converter) -> None:
+        super().__init__(server, converter)
+        self._cancels: dict[Any, Callable[[], None]] = {}
+        self._tokens: dict[Any, Any] = {}
+
+    def get_message_type(self, method: str) -> type[Any] | None:
+        return None if method in _PLAIN else super().get_message_type(method)
+
+    def receive(self, body: bytes) -> None:
+        """Take in one message body. What cannot be understood is answered where it has an id."""
+        try:
+            data = msgspec.json.decode(body)
+        except (msgspec.DecodeError, UnicodeError):
+            self._send_error(None, -32700, "not a JSON message")
+            return
+        if not isinstance(data, dict) or data.get("jsonrpc") != "2.0":
+            self._send_error(None, -32600, "not a JSON-RPC 2.0 message")
+            return
+        try:
+            message = self.structure_message(data)
+        except JsonRpcException as problem:
+            if "id" in data and "method" in data:
+                self._send_response(data["id"], error=problem.to_response_error())
+            return
+        self.handle_message(message)
+
+    def _handle_request(self, msg_id: Any, method_name: str, params: Any) -> None:
+        if method_name == types.WORKSPACE_EXECUTE_COMMAND:
+            self._start_command(msg_id, params if isinstance(params, dict) else {})
+        else:
+            super()._handle_request(msg_id, method_name, params)
+
+    def _handle_notification(self, method_name: str, params: Any) -> None:
+        plain = params if isinstance(params, dict) else {}
+        if method_name == types.CANCEL_REQUEST:
+            self._cancel(plain.get("id"))
+        elif method_name == types.WINDOW_WORK_DONE_PROGRESS_CANCEL:
+            self._cancel(self._tokens.get(plain.get("token")))
+        else:
+            super()._handle_notification(method_name, params)
+
+    def _cancel(self, msg_id: Any) -> None:
+        if (action := self._cancels.get(msg_id)) is not None:
+            action()
+        elif msg_id in self._request_futures:
+            self._handle_cancel_notification(msg_id)
+
+    def _start_command(self, msg_id: Any, params: dict[str, Any]) -> None:
+        command = self.commands.get(str(params.get("command")))
+        if command is None:
+            self._send_error(msg_id, -32602, f"there is no command {params.get('command')!r}")
+            return
+        arguments = params.get("arguments") or [{}]
+        if len(arguments) != 1 or not isinstance(arguments[0], dict):
+            self._send_error(msg_id, -32602, "a command takes one JSON object")
+            return
+        token = params.get("workDoneToken")
+        arrival = Arrival(self.documents.snapshot(), token, lambda action: self._cancels.update({msg_id: action}))
+        task = asyncio.ensure_future(self._run_command(msg_id, command, arguments[0], arrival))
+        self._cancels[msg_id] = lambda: task.cancel() and None
+        if token is not None:
+            self._tokens[token] = msg_id
+        task.add_done_callback(lambda _: self._forget(msg_id, token))
+
+    def _forget(self, msg_id: Any, token: Any) -> None:
+        self._cancels.pop(msg_id, None)
+        self._tokens.pop(token, None)
+
+    async def _run_command(self, msg_id: Any, command: Command, argument: dict[str, Any], arrival: Arrival) -> None:
+        try:
+            result = await command(argument, arrival)
+        except asyncio.CancelledError:
+            self._send_error(msg_id, -32800, "cancelled")
+        except AgentFailure as problem:
+            self._send_error(msg_id, FAILED, problem.error.message, problem.error)
+        except Exception as problem:
+            log.exception("a command failed")
+            error = normalize(problem)
+            self._send_error(msg_id, -32603, error.message, error)
+        else:
+            self._send({"jsonrpc": "2.0", "id": msg_id, "result": result})
+
+    def _send_error(self, msg_id: Any, code: int, message: str, error: AgentError | None = None) -> None:
+        body: dict[str, Any] = {"code": code, "message": message}
+        if error is not None:
+            body["data"] = msgspec.structs.asdict(msgspec.structs.replace(error, cause=""))
+        self._send({"jsonrpc": "2.0", "id": msg_id, "error": body})
+
+    def notify_plain(self, method: str, params: Any) -> int:
+        """Send a notification of ours; the size of its frame in bytes."""
+        return self._send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def _send_data(self, data: Any) -> None:
+        if isinstance(data, JsonRPCNotification | JsonRPCRequestMessage | JsonRPCResponseMessage):
+            plain = {
+                name: getattr(data, name)
+                for name in ("jsonrpc", "id", "method", "params", "result")
+                if hasattr(data, name)
+            }
+            self._send(plain)
+        elif data:
+            self._send(json.loads(json.dumps(data, default=self._serialize_message)))
+
+    def _send(self, message: dict[str, Any]) -> int:
+        data = frame(encode(message))
+        self.raw_writer(data)
+        return len(data)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
+    def lsp_text_document__did_open(self, params: dict[str, Any]) -> None:
+        self.documents.did_open(params)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: dict[str, Any]) -> None:
+        self.documents.did_change(params)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(self, params: dict[str, Any]) -> None:
+        self.documents.did_close(params)
+
+    @lsp_method(types.INITIALIZE)
+    def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
+        """The standard answer and our own capability."""
+        result = yield from super().lsp_initialize(params)
+        own = {"protocol": protocol.VERSION, "version": self._server.version}
+        result.capabilities.experimental = {"smith": own}
+        return result
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *args: Any) -> Generator[Any, Any, None]:
+        """Leaves the end of the process to the server's own `exit` handler."""
+        yield self.fm.features[types.EXIT], (self._shutdown,), None
+
+
+def encode(message: Any) -> bytes:
+    """JSON bytes; half of a surrogate pair, which no JSON reader takes, becomes a question mark."""
+    try:
+        return msgspec.json.encode(message)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_clean(message))
+
+
+def _clean(node: Any) -> Any:
+    if isinstance(node, str):
+        return node.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(node, dict):
+        return {_clean(key): _clean(value) for key, value in node.items()}
+    if isinstance(node, list | tuple):
+        return [_clean(item) for item in node]
+    return _clean(msgspec.to_builtins(node)) if isinstance(node, Struct) else node
+
+
+def plain_converter() -> Converter:
+    """pygls' converter, but messages of ours keep their params and results as plain dictionaries."""
+    converter = default_converter()
+    for kind in (JsonRPCRequestMessage, JsonRPCNotification, JsonRPCResponseMessage):
+        converter.register_structure_hook(kind, _plain_fields)
+    return converter
+
+
+def _plain_fields(data: dict[str, Any], kind: type[Any]) -> Any:
+    return kind(**{field.name: data.get(field.name) for field in kind.__attrs_attrs__})
+
+
+def decode(argument: dict[str, Any], kind: type[T]) -> T:
+    """The argument of a command as its struct. Raises a `schema` failure that names the field."""
+    try:
+        return msgspec.convert(argument, kind)
+    except msgspec.ValidationError as problem:
+        raise failure("schema", "invalid_arguments", f"the argument does not fit: {problem}") from None

@@ -1,0 +1,140 @@
+"""Events from those who emit to those who listen: emitting never waits, order holds, ends arrive.
+
+One task takes what waits, joins consecutive deltas of a message, has it stored, then tells the
+listeners. So nothing is shown that a kill could lose, as long as the store answers.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+import msgspec
+
+from smith_server.core.events import Envelope, OutputDelta, ReasoningDelta, TurnEnded
+
+log = logging.getLogger(__name__)
+
+Listener = Callable[[Envelope], None]
+
+
+class Keeper(Protocol):
+    """Stores what passes, before it is shown. Never raises for a store that fails."""
+
+    async def keep(self, batch: list[Envelope]) -> None: ...
+
+
+class Bus:
+    """The queue between one process's sessions and its faces."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self._keeper = keeper
+        self._queue: deque[Envelope] = deque()
+        self._wake = asyncio.Event()
+        self._listeners: list[Listener] = []
+        self._emitted = 0
+        self._told = 0
+        self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to pass events on."""
+        self._task = asyncio.create_task(self._run(), name="bus")
+
+    async def stop(self) -> None:
+        """Pass on what still waits, then end."""
+        if self._task is None:
+            return
+        await self.told()
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        self._task = None
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Tell `listener` of every event from now on; the answer takes it back."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
+
+    def emit(self, envelope: Envelope) -> None:
+        """Queue an event."""
+        self._queue.append(envelope)
+        self._emitted += 1
+        self._wake.set()
+
+    async def told(self) -> None:
+        """Wait until every event emitted so far was stored and told."""
+        if self._told >= self._emitted:
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((self._emitted, future))
+        await future
+
+    async def _run(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._queue:
+                await self._pass_on()
+
+    async def _pass_on(self) -> None:
+        taken = list(self._queue)
+        self._queue.clear()
+        batch = list(joined(taken))
+        await self._keeper.keep(batch)
+        for envelope in batch:
+            self._tell(envelope)
+        self._told += len(taken)
+        for target, future in list(self._waiting):
+            if target <= self._told:
+                self._waiting.remove((target, future))
+                if not future.done():
+                    future.set_result(None)
+
+    def _tell(self, envelope: Envelope) -> None:
+        for listener in list(self._listeners):
+            try:
+                listener(envelope)
+            except Exception:
+                log.exception("a listener failed on %s", type(envelope.event).__name__)
+
+
+def joined(envelopes: Iterable[Envelope]) -> Iterable[Envelope]:
+    """The same events with neighbouring deltas of one message made one."""
+    held: Envelope | None = None
+    texts: list[str] = []
+    for envelope in envelopes:
+        if held is not None and _continues(held, envelope):
+            texts.append(envelope.event.text)  # type: ignore[attr-defined]
+            continue
+        if held is not None:
+            yield _with_text(held, texts)
+            held = None
+        if isinstance(envelope.event, OutputDelta | ReasoningDelta):
+            held, texts = envelope, [envelope.event.text]
+        else:
+            yield envelope
+    if held is not None:
+        yield _with_text(held, texts)
+
+
+def _continues(held: Envelope, envelope: Envelope) -> bool:
+    first, then = held.event, envelope.event
+    return (
+        type(first) is type(then)
+        and isinstance(first, OutputDelta | ReasoningDelta)
+        and isinstance(then, OutputDelta | ReasoningDelta)
+        and first.message == then.message
+        and (held.conversation, held.job) == (envelope.conversation, envelope.job)
+    )
+
+
+def _with_text(held: Envelope, texts: list[str]) -> Envelope:
+    if len(texts) == 1:
+        return held
+    return msgspec.structs.replace(held, event=msgspec.structs.replace(held.event, text="".join(texts)))
+
+
+def ends_turn(envelope: Envelope) -> bool:
+    """Whether this is the last event of a turn of a parent conversation."""
+    return not envelope.job and isinstance(envelope.event, TurnEnded)

@@ -1,0 +1,44 @@
+"""Commands that begin, list and open conversations."""
+
+import time
+
+from smith_server.core.errors import failure
+from smith_server.runtime.commands.result import Result
+from smith_server.runtime.services import Services
+from smith_server.runtime.session import Session
+
+
+async def new(rest: str, session: Session, services: Services) -> Result:
+    """Begin a new conversation of the same project; it is the one that is resumed from now on."""
+    _idle(session)
+    fresh = await services.new_session(session.root)
+    return Result("A new conversation.", {"conversation": fresh.id})
+
+
+async def load(rest: str, session: Session, services: Services) -> Result:
+    """Go on with a stored conversation, by its id or the beginning of it."""
+    if not rest:
+        return await history("", session, services)
+    _idle(session)
+    found = await services.session(await services.full_id(rest, session.root), session.root)
+    return Result(f"Conversation {found.id}.", {"conversation": found.id})
+
+
+async def history(rest: str, session: Session, services: Services) -> Result:
+    """The stored conversations, newest first."""
+    if rest and not rest.isdigit():
+        raise failure("schema", "invalid_arguments", "usage: /history [n]")
+    rows = await services.conversations(session.root, int(rest or 20))
+    if not rows:
+        return Result("No conversation is stored for this project.")
+    lines = [
+        f"{row.id[:8]}  {time.strftime('%Y-%m-%d %H:%M', time.localtime(row.updated))}"
+        f"  {row.message_count:>4} messages  {row.title or '(empty)'}{'  (this one)' if row.id == session.id else ''}"
+        for row in rows
+    ]
+    return Result("\n".join(lines), {"conversations": [row.id for row in rows]})
+
+
+def _idle(session: Session) -> None:
+    if session.busy:
+        raise failure("policy", "turn_active", "A turn is running. Cancel it first.")

@@ -1,0 +1,59 @@
+"""Command lines: a word that begins with `/`, and what it does. They never reach a model."""
+
+import difflib
+from collections.abc import Awaitable, Callable
+
+from msgspec import Struct
+
+from smith_server.core.errors import AgentFailure, failure
+from smith_server.runtime.commands import conversation, views
+from smith_server.runtime.commands.result import Result
+from smith_server.runtime.services import Services
+from smith_server.runtime.session import Session
+
+
+class Command(Struct, frozen=True):
+    """One command: what follows its name, one sentence, and its function."""
+
+    usage: str
+    help: str
+    run: Callable[[str, Session, Services], Awaitable[Result]]
+
+
+COMMANDS: dict[str, Command] = {
+    "help": Command("", "list the commands", lambda rest, session, services: _help()),
+    "new": Command("", "begin a new conversation", conversation.new),
+    "load": Command("<conversation>", "go on with another conversation", conversation.load),
+    "history": Command("[n]", "list the stored conversations of this project", conversation.history),
+    "usage": Command("", "show the tokens used in this conversation", views.usage),
+    "prompt": Command("", "show the system prompt", views.prompt),
+    "pager": Command("", "show the whole conversation", views.pager),
+}
+
+
+async def run_line(line: str, session: Session, services: Services) -> Result:
+    """Run `line`. What goes wrong is told in the result."""
+    word, _, rest = line.strip().removeprefix("/").partition(" ")
+    try:
+        command = COMMANDS.get(word)
+        if command is None:
+            raise failure("schema", "unknown_command", f"There is no command /{word}.{_near(word)} /help lists them.")
+        return await command.run(rest.strip(), session, services)
+    except AgentFailure as problem:
+        return Result(error=problem.error)
+
+
+def _near(word: str) -> str:
+    near = difflib.get_close_matches(word, COMMANDS, 1)
+    return f" Did you mean /{near[0]}?" if near else ""
+
+
+async def _help() -> Result:
+    rows = [(f"/{name} {command.usage}".rstrip(), command.help) for name, command in COMMANDS.items()]
+    width = max(len(name) for name, _ in rows)
+    return Result("\n".join(f"{name:<{width}}  {text}" for name, text in rows))
+
+
+def names() -> tuple[str, ...]:
+    """The commands, for completion."""
+    return tuple(COMMANDS)

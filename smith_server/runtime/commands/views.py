@@ -1,0 +1,40 @@
+"""Commands that show something of the conversation."""
+
+from smith_server.core.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from smith_server.runtime.commands.result import Result
+from smith_server.runtime.services import Services
+from smith_server.runtime.session import Session
+
+
+async def usage(rest: str, session: Session, services: Services) -> Result:
+    """Tokens of the whole conversation, earlier processes included."""
+    used = await services.usage(session.id)
+    lines = [
+        f"requests      {used.requests:>10,}",
+        f"input         {used.input:>10,}",
+        f"cache read    {used.cache_read:>10,}",
+        f"cache write   {used.cache_write:>10,}",
+        f"output        {used.output:>10,}",
+    ]
+    return Result("\n".join(lines))
+
+
+async def prompt(rest: str, session: Session, services: Services) -> Result:
+    """The system prompt that the next turn would send."""
+    return Result(page=services.system_prompt(session), title="System prompt")
+
+
+async def pager(rest: str, session: Session, services: Services) -> Result:
+    """The whole conversation, nothing left out."""
+    return Result(page="\n\n".join(map(_section, session.talk.messages)) or "(empty)", title="Conversation")
+
+
+def _section(message: Message) -> str:
+    match message:
+        case UserMessage(_, text):
+            return f"## You\n\n{text}"
+        case AssistantMessage():
+            calls = "".join(f"\n\n`{call.name}` {call.arguments}" for call in message.calls)
+            return f"## smith\n\n{message.text}{calls}"
+        case ToolMessage(_, _, name, content, ok):
+            return f"### {name}{'' if ok else ' (failed)'}\n\n~~~\n{content}\n~~~"

@@ -1,0 +1,120 @@
+"""Which provider and which model: ordered steps, each looked at only if the one before was silent."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+from smith_server.config.schema import ProviderSettings, Settings
+from smith_server.core.errors import failure
+from smith_server.llm.presets import PRESETS, Preset, ollama_address
+
+Answers = Callable[[str], Awaitable[bool]]
+
+
+class Choice(Struct, frozen=True):
+    """A provider ready to be built: its preset, address, key ("" for none), and why it was chosen."""
+
+    preset: Preset
+    base_url: str
+    key: str
+    why: str
+
+
+async def choose_provider(settings: Settings, environ: Mapping[str, str], answers: Answers) -> Choice:
+    """The provider for a turn.
+
+    Order: named by flag, variable or file; `llm_config.api_url`; the first key in the environment;
+    an Ollama that `answers`. Raises a `policy` failure `no_provider` that lists the ways to get one.
+    """
+    named = settings.defaults.provider
+    if wanted := environ.get("SMITH_PROVIDER", "").lower():
+        _known(wanted)
+    if named:
+        return _named(named, settings, environ, f"provider {named} is set")
+    if settings.llm_config.api_url:
+        return _named("custom", settings, environ, "llm_config.api_url is set")
+    for name in ("openrouter", "openai"):
+        if environ.get(PRESETS[name].key_variable):
+            return _named(name, settings, environ, f"{PRESETS[name].key_variable} is in the environment")
+    ollama = _named("ollama", settings, environ, "an Ollama answers on this machine")
+    if await answers(ollama.base_url):
+        return ollama
+    raise failure("policy", "no_provider", _ways(environ))
+
+
+def _known(name: str) -> None:
+    if name not in PRESETS and name != "scripted":
+        raise failure(
+            "schema", "unknown_provider", f"SMITH_PROVIDER={name} is unknown; there are {', '.join(PRESETS)}."
+        )
+
+
+def _named(name: str, settings: Settings, environ: Mapping[str, str], why: str) -> Choice:
+    preset = PRESETS[name]
+    own = provider_settings(settings, name)
+    variable = settings.llm_config.api_key_env if name == "custom" else preset.key_variable
+    key = environ.get(variable, "") if variable else ""
+    if preset.needs_key and not key:
+        raise failure("policy", "no_key", f"{name} needs a key: set {variable} in the environment of smith.")
+    address = own.base_url or _address(name, preset, settings, environ)
+    if not address:
+        raise failure("policy", "no_address", "The provider `custom` needs `llm_config.api_url` in the settings.")
+    return Choice(preset, address, key, why)
+
+
+def _address(name: str, preset: Preset, settings: Settings, environ: Mapping[str, str]) -> str:
+    if name == "custom":
+        return settings.llm_config.api_url
+    if name == "ollama":
+        return ollama_address(environ.get("OLLAMA_HOST", ""))
+    return preset.base_url
+
+
+def provider_settings(settings: Settings, name: str) -> ProviderSettings:
+    """The table `providers.<name>`."""
+    own: ProviderSettings = getattr(settings.providers, name)
+    return own
+
+
+def choose_model(asked: str, role: str, settings: Settings, preset: Preset) -> str:
+    """The model of a turn, or "" when only the provider's own list can tell.
+
+    Order: asked for with the prompt; `models` by role, then `default`; `default_model`; the provider's
+    setting; the provider's built-in.
+    """
+    own = provider_settings(settings, preset.name).model
+    if preset.name == "custom":
+        own = own or settings.llm_config.model
+    steps = (
+        asked,
+        settings.models.get(role, ""),
+        settings.models.get("default", ""),
+        settings.default_model,
+        own,
+        preset.model,
+    )
+    return next((name for name in steps if name), "")
+
+
+def only_model(names: Sequence[str], provider: str) -> str:
+    """The one model that a server offers. Raises a `policy` failure `no_model` when there is not exactly one."""
+    if len(names) == 1:
+        return names[0]
+    some = f" It offers: {', '.join(names[:10])}." if names else ""
+    raise failure(
+        "policy",
+        "no_model",
+        f"No model is set for {provider}: set `providers.{provider}.model` or SMITH_MODEL.{some}",
+    )
+
+
+def _ways(environ: Mapping[str, str]) -> str:
+    ways = [
+        "No model to talk to. Do one of these:",
+        "- set OPENROUTER_API_KEY or OPENAI_API_KEY in the environment of smith;",
+        "- start an Ollama on this machine (`ollama serve`);",
+        "- set `llm_config.api_url` in the settings to an OpenAI-compatible server, e.g. llama.cpp or vLLM.",
+    ]
+    if environ.get("ANTHROPIC_API_KEY"):
+        ways.append("ANTHROPIC_API_KEY is set, but this version does not speak Anthropic's protocol.")
+    return "\n".join(ways)

@@ -1,0 +1,187 @@
+"""All that one process shares, opened and closed in one place: settings, store, bus, conversations."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from smith_server.config import secrets
+from smith_server.config.layers import Loaded, load
+from smith_server.config.paths import Places
+from smith_server.config.schema import Settings
+from smith_server.core.cancel import CancelToken
+from smith_server.core.conversation import Conversation
+from smith_server.core.errors import AgentError, failure
+from smith_server.core.events import Envelope, Event, Notice, PersistenceFailed, SessionStarted, SessionStopped
+from smith_server.core.messages import Usage
+from smith_server.core.scope import TurnInput
+from smith_server.proc.guard import Guard
+from smith_server.proc.run import Processes
+from smith_server.runtime.assemble import Assembler, Face
+from smith_server.runtime.bus import Bus
+from smith_server.runtime.conversations import Opened, Shelf
+from smith_server.runtime.journal import Journal
+from smith_server.runtime.providers import Providers
+from smith_server.runtime.session import Prompt, Session
+from smith_server.store.conversations import Header
+from smith_server.store.db import Database
+from smith_server.store.holder import this_process
+
+
+class Options(Struct, frozen=True):
+    """How a process was started: places, environment, settings from flags, a named settings file.
+
+    `resume` tells whether the first conversation of a project is its last one.
+    """
+
+    places: Places
+    environ: Mapping[str, str]
+    flags: dict[str, Any] = {}
+    config_file: Path | None = None
+    resume: bool = False
+
+
+class Services:
+    """Made by `open`; `bus` carries the events of all conversations."""
+
+    bus: Bus
+
+    def __init__(self, options: Options, face: Face) -> None:
+        self._options = options
+        self._face = face
+        self._sessions: dict[str, Session] = {}
+        self._current: dict[Path, str] = {}
+        self._lock = asyncio.Lock()
+        self._loaded: dict[Path, Loaded] = {}
+        self._warned: set[str] = set()
+
+    async def open(self) -> None:
+        """Open the store and start passing events on.
+
+        Raises `AgentFailure` for a store that must not be touched (newer, locked) and for a named
+        settings file that is not there.
+        """
+        self._database = await Database.open(self._options.places.database)
+        holder = this_process()
+        self._journal = Journal(self._database, holder, self._face.name, self._trouble)
+        self.bus = Bus(self._journal)
+        self.bus.start()
+        self._shelf = Shelf(self._database, holder, self._face.name)
+        self._providers = Providers(self._options.environ)
+        self._guard = Guard()
+        hidden = secrets.key_variables("LLM_API_KEY")
+        self._processes = Processes(self._guard, hidden)
+        self._assembler = Assembler(self._face, self._providers, self._processes, self.settings, self._options.environ)
+
+    async def close(self, reason: str = "") -> None:
+        """Stop every turn, store what happened, end every child."""
+        await asyncio.gather(*(session.close() for session in self._sessions.values()))
+        for session in self._sessions.values():
+            self._post(session.id, SessionStopped(reason=reason))
+        await self._processes.end_all()
+        await self.bus.stop()
+        await self._shelf.release(self._sessions)
+        await self._providers.close()
+        await self._database.close()
+
+    def settings(self, root: Path) -> Settings:
+        """The settings for a project, read again when a file changed. Trouble with them is told once."""
+        return self.loaded(root).settings
+
+    def loaded(self, root: Path) -> Loaded:
+        """The same with origins and problems."""
+        options = self._options
+        self._loaded[root] = load(options.places, root, options.environ, options.flags, options.config_file)
+        return self._loaded[root]
+
+    async def session(self, conversation: str, root: Path) -> Session:
+        """The conversation asked for ("" for the current one of the project), opened if it is not open."""
+        async with self._lock:
+            name = conversation or self._current.get(root, "")
+            if name in self._sessions:
+                self._current[self._sessions[name].root] = name
+                return self._sessions[name]
+            return await self._start(await self._shelf.open(name, root, resume=self._options.resume))
+
+    async def new_session(self, root: Path) -> Session:
+        """Begin a conversation; it is the project's current one from now on."""
+        async with self._lock:
+            return await self._start(await self._shelf.fresh(root))
+
+    def sessions(self) -> Iterable[Session]:
+        """The open conversations."""
+        return list(self._sessions.values())
+
+    def known(self, conversation: str) -> Session | None:
+        """An open conversation by id."""
+        return self._sessions.get(conversation)
+
+    def running(self, conversation: str, turn: str) -> Session | None:
+        """The conversation to stop: the one named, or the one that is busy."""
+        if conversation:
+            return self.known(conversation)
+        busy = [session for session in self._sessions.values() if session.busy]
+        return next((session for session in busy if not turn or session.turn == turn), None)
+
+    async def conversations(self, root: Path, limit: int) -> Sequence[Header]:
+        """The stored conversations of a project, newest first."""
+        await self.bus.told()
+        return await self._shelf.list(root, limit)
+
+    async def full_id(self, beginning: str, root: Path) -> str:
+        """The one conversation whose id begins so. Raises a `schema` failure when there is not exactly one."""
+        ids = [row.id for row in await self.conversations(root, 1000) if row.id.startswith(beginning)]
+        if len(ids) != 1:
+            text = f"{beginning!r} fits {len(ids) or 'no'} conversations of this project. /history lists them."
+            raise failure("schema", "not_found", text)
+        return ids[0]
+
+    async def usage(self, conversation: str) -> Usage:
+        """The tokens of a conversation."""
+        await self.bus.told()
+        return await self._shelf.usage(conversation)
+
+    def system_prompt(self, session: Session) -> str:
+        """What the next turn would send first."""
+        return self._assembler.system_prompt(session)
+
+    async def warm(self, root: Path) -> None:
+        """Open the connection to the provider early."""
+        await self._providers.warm(self.settings(root))
+
+    async def _start(self, opened: Opened) -> Session:
+        talk = Conversation(opened.messages, opened.next_turn)
+        session = Session(opened.id, opened.root, talk, self.bus, self._prepare)
+        session.hold(opened.waiting)
+        self._sessions[session.id] = session
+        self._current[session.root] = session.id
+        self._post(session.id, SessionStarted(root=str(session.root), resumed=opened.stored, title=opened.title))
+        for text in self._notices(session.root, opened):
+            self._post(session.id, Notice(level="warning", text=text))
+        return session
+
+    def _notices(self, root: Path, opened: Opened) -> Iterable[str]:
+        """What a person has to know once: of the store, the settings, the conversation."""
+        texts = [warning.message for warning in self._database.warnings]
+        texts += [self._options.places.note, *self.loaded(root).problems, *opened.notes]
+        fresh = [text for text in texts if text and text not in self._warned]
+        self._warned.update(fresh)
+        return fresh
+
+    async def _prepare(self, session: Session, prompt: Prompt, token: CancelToken) -> TurnInput:
+        return await self._assembler.turn_input(session, prompt, token, self._stored)
+
+    async def _stored(self) -> None:
+        await self.bus.told()
+        await self._journal.settled()
+
+    def _trouble(self, conversation: str, error: AgentError) -> None:
+        plain = msgspec.structs.replace(error, cause="")
+        self._post(conversation, PersistenceFailed(error=plain))
+
+    def _post(self, conversation: str, event: Event) -> None:
+        session = self._sessions.get(conversation)
+        self.bus.emit(Envelope(conversation, session.turn if session else "", event))

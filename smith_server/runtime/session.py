@@ -1,0 +1,210 @@
+"""One open conversation: a queue of prompts and the one task that runs them. Nothing else lives here."""
+
+import asyncio
+import logging
+import secrets
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from smith_server.core.cancel import CancelToken
+from smith_server.core.conversation import Conversation
+from smith_server.core.errors import AgentFailure, Cancelled, failure, normalize
+from smith_server.core.events import (
+    Envelope,
+    Event,
+    MessageAdded,
+    PromptDropped,
+    PromptQueued,
+    TurnCancelled,
+    TurnCancelRequested,
+    TurnCompleted,
+    TurnFailed,
+    TurnStarted,
+)
+from smith_server.core.messages import UserMessage
+from smith_server.core.ports import Emit
+from smith_server.core.scope import TurnInput
+from smith_server.core.turn import TurnEnd, run_turn
+from smith_server.runtime.approvals import Approvals
+from smith_server.runtime.bus import Bus
+from smith_server.runtime.outcome import CancelOutcome, TurnOutcome, TurnRecord
+
+log = logging.getLogger(__name__)
+
+
+class Prompt(Struct, frozen=True):
+    """What a person sends: the text with what was attached to it, and the model to use ("" for the usual)."""
+
+    text: str
+    model: str = ""
+    cwd: Path | None = None
+
+
+class Ticket(Struct, eq=False):
+    """A prompt in line; `done` gets the outcome of its turn."""
+
+    id: str
+    prompt: Prompt
+    done: asyncio.Future[TurnOutcome]
+
+
+class Inbox:
+    """Words for the running turn, taken between two requests."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+
+    def put(self, text: str) -> None:
+        self._texts.append(text)
+
+    def take(self) -> Sequence[str]:
+        texts, self._texts = self._texts, []
+        return texts
+
+
+class Session:
+    """One conversation at work. `prepare` makes the input of a turn and may raise `AgentFailure`."""
+
+    def __init__(
+        self,
+        conversation: str,
+        root: Path,
+        talk: Conversation,
+        bus: Bus,
+        prepare: Callable[["Session", Prompt, CancelToken], Awaitable[TurnInput]],
+    ) -> None:
+        self.id = conversation
+        self.root = root
+        self.talk = talk
+        self.inbox = Inbox()
+        self.approvals = Approvals(self.emit)
+        self._bus = bus
+        self._prepare = prepare
+        self._queue: deque[Ticket] = deque()
+        self._task: asyncio.Task[None] | None = None
+        self._running: tuple[TurnRecord, CancelToken, Ticket] | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs or waits to run."""
+        return self._task is not None and not self._task.done()
+
+    @property
+    def turn(self) -> str:
+        """The id of the running turn, or ""."""
+        return self._running[0].turn if self._running else ""
+
+    async def submit(self, prompt: Prompt, *, queue: bool = True) -> Ticket:
+        """Take a prompt; it runs at once, or waits in line, stored, behind the running turn.
+
+        Raises a `policy` failure `turn_active` when busy and not allowed to wait.
+        """
+        if self.busy and not queue:
+            raise failure("policy", "turn_active", "A turn is running. Cancel it, or send the prompt with `queue`.")
+        ticket = Ticket(secrets.token_urlsafe(9), prompt, asyncio.get_running_loop().create_future())
+        waits = self.busy
+        self._queue.append(ticket)
+        if waits:
+            self.emit(PromptQueued(id=ticket.id, text=prompt.text))
+            await self._bus.told()
+        if not self.busy:
+            self._task = asyncio.create_task(self._work(), name=f"session {self.id}")
+        return ticket
+
+    def hold(self, prompts: Iterable[tuple[str, str]]) -> None:
+        """Put back prompts (id, text) that waited when an earlier process ended; they run before the next one."""
+        for name, text in prompts:
+            self._queue.append(Ticket(name, Prompt(text), asyncio.get_running_loop().create_future()))
+
+    def waiting(self) -> Sequence[tuple[str, str]]:
+        """The prompts in line: id and text."""
+        return [(ticket.id, ticket.prompt.text) for ticket in self._queue]
+
+    async def cancel(self) -> CancelOutcome:
+        """Stop the running turn and empty the line; returns when nothing of it runs any more."""
+        dropped = self._drop_queue()
+        if self._running is None:
+            return CancelOutcome(False, dropped=dropped)
+        record, token, ticket = self._running
+        self.emit(TurnCancelRequested())
+        token.request()
+        await asyncio.wait([ticket.done])
+        return record.stopped(dropped)
+
+    async def cancel_ticket(self, ticket: Ticket) -> None:
+        """Stop the turn of `ticket`; one that still waits is taken out of the line alone."""
+        if self._running is not None and self._running[2] is ticket:
+            await self.cancel()
+        elif ticket in self._queue:
+            self._queue.remove(ticket)
+            self._drop(ticket)
+
+    async def close(self) -> None:
+        """End the work of this conversation."""
+        await self.cancel()
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    def _drop_queue(self) -> tuple[str, ...]:
+        dropped = []
+        while self._queue:
+            ticket = self._queue.popleft()
+            dropped.append(ticket.prompt.text)
+            self._drop(ticket)
+        return tuple(dropped)
+
+    def _drop(self, ticket: Ticket) -> None:
+        self.emit(PromptDropped(id=ticket.id, text=ticket.prompt.text))
+        ticket.done.set_result(TurnOutcome("", "cancelled"))
+
+    async def _work(self) -> None:
+        while self._queue:
+            await self._turn(self._queue.popleft())
+
+    async def _turn(self, ticket: Ticket) -> None:
+        record, token = TurnRecord(self.talk.begin_turn()), CancelToken()
+        self._running = (record, token, ticket)
+        self.emit(TurnStarted(text=ticket.prompt.text, queued=ticket.id))
+        message = UserMessage(self.talk.mint(), ticket.prompt.text)
+        self.talk.add(message)
+        self.emit(MessageAdded(message=message))
+        end = await self._run(ticket.prompt, token, self.emit)
+        self.emit(_last_event(end))
+        await self._bus.told()
+        self._running = None
+        ticket.done.set_result(record.outcome())
+
+    async def _run(self, prompt: Prompt, token: CancelToken, emit: Emit) -> TurnEnd:
+        """The turn, whatever it raises; afterwards every call has its result."""
+        try:
+            end = await run_turn(await self._prepare(self, prompt, token), self.talk, emit)
+        except Cancelled:
+            end = TurnEnd("cancelled")
+        except AgentFailure as problem:
+            end = TurnEnd("error", error=problem.error)
+        except Exception as problem:
+            log.exception("turn %s of %s failed", self.turn, self.id)
+            end = TurnEnd("error", error=normalize(problem))
+        for message in self.talk.close("interrupted", "Not finished: the turn broke off."):
+            emit(MessageAdded(message=message))
+        return end
+
+    def emit(self, event: Event) -> None:
+        """Post an event of this conversation, and of the running turn if there is one."""
+        if self._running is not None:
+            self._running[0].see(event)
+        self._bus.emit(Envelope(self.id, self.turn, event))
+
+
+def _last_event(end: TurnEnd) -> Event:
+    match end.stop_reason:
+        case "cancelled":
+            return TurnCancelled(usage=end.usage)
+        case "error":
+            assert end.error is not None, "a turn that failed says why"
+            return TurnFailed(error=end.error, usage=end.usage)
+        case reason:
+            return TurnCompleted(stop_reason=reason, usage=end.usage)
