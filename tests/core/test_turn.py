@@ -56,9 +56,7 @@ async def test_a_turn_asks_runs_the_calls_and_asks_again() -> None:
 
 
 async def test_usage_is_summed_over_the_requests_of_a_turn() -> None:
-    provider = FakeProvider(
-        [Done((call(),), "tool_use", Usage(10, 1, 2, 3))], [done("ok", Usage(input=20, output=5))]
-    )
+    provider = FakeProvider([Done((call(),), "tool_use", Usage(10, 1, 2, 3))], [done("ok", Usage(input=20, output=5))])
     end = await run_turn(turn_input(provider, [FakeTool()]), begun(), lambda event: None)
     assert end.usage == Usage(30, 1, 2, 8, 2)
 
