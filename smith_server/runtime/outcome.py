@@ -75,9 +75,9 @@ class TurnRecord:
                 self.denied.append(event.name)
             case "cancelled":
                 self._calls["closed" if event.mutation == "none" else "killed"].append(label)
-            case "edit_withdrawn":
+            case "withdrawn":
                 self._calls["dropped"].append(label)
-            case "edit_unknown":
+            case "unknown":
                 self._calls["unknown"].append(label)
             case "" if event.diff:
                 self._calls["applied"].append(label)
