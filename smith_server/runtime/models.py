@@ -39,7 +39,7 @@ async def choose_provider(settings: Settings, environ: Mapping[str, str], answer
         if environ.get(PRESETS[name].key_variable):
             return _choice(name, settings, environ, f"{PRESETS[name].key_variable} is in the environment")
     ollama = _choice("ollama", settings, environ, "an Ollama answers on this machine")
-    if await answers(ollama.preset.base_url):
+    if await answers(ollama.preset.base_url.removesuffix("/v1")):
         return ollama
     raise failure("policy", "no_provider", _ways(environ))
 
