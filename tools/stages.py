@@ -117,7 +117,7 @@ def main(names: Sequence[str]) -> int:
         print(f"unknown check {unknown[0]!r}; there are: {', '.join(STAGES)}", file=sys.stderr)
         return 2
     try:
-        environment.ensure("test", environment.TEST)
+        environment.ensure("test")
     except environment.SetupFailed as problem:
         print(problem, file=sys.stderr)
         return 1
