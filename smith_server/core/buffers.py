@@ -6,7 +6,7 @@ A buffer with the person's own unsaved text is never saved without their answer.
 from collections.abc import Sequence
 from pathlib import Path
 
-from smith_server.core.editor import DiskMark, OpenText
+from smith_server.core.editor import OpenText
 from smith_server.core.events import FilesChanged
 from smith_server.core.ports import Question
 from smith_server.core.scope import TurnInput
@@ -43,26 +43,23 @@ async def _may_save(turn: TurnInput, call_id: str, buffers: Sequence[OpenText], 
     return answer.decision in ("yes", "always")
 
 
-async def not_on_disk(turn: TurnInput) -> str:
+def not_on_disk(unsaved: Sequence[OpenText], cwd: Path) -> str:
     """One line that names what a command could not see, or ""."""
-    names = [
-        f"{shown(buffer.path, turn.cwd)} ({_OWN if buffer.own_only else _THEIRS})"
-        for buffer in await turn.editor.unsaved()
-    ]
+    names = [f"{shown(buffer.path, cwd)} ({_OWN if buffer.own_only else _THEIRS})" for buffer in unsaved]
     return f"not on disk: {', '.join(names)}" if names else ""
 
 
-async def after_disk(turn: TurnInput, mark: DiskMark, touched: Sequence[Path]) -> tuple[FilesChanged | None, str]:
-    """What a call changed on disk: the event to emit, if any, and a line for the model, or ""."""
-    paths = list(dict.fromkeys([*touched, *turn.editor.changed_since(mark)]))
-    if not paths:
+def after_disk(
+    turn: TurnInput, changed: Sequence[Path], unsaved: Sequence[OpenText]
+) -> tuple[FilesChanged | None, str]:
+    """What a call changed on disk: the event to emit, if any, and a line for the model, or "".
+
+    `unsaved` are the buffers that differed from their files before: those the editor keeps.
+    """
+    if not changed:
         return None, ""
-    modified = []
-    for path in paths:
-        buffer = await turn.editor.open_text(path)
-        if buffer is not None and buffer.modified:
-            modified.append(path)
-    event = FilesChanged(paths=tuple(map(str, paths)), modified=tuple(map(str, modified)))
+    modified = [path for path in changed if path in {buffer.path for buffer in unsaved}]
+    event = FilesChanged(paths=tuple(map(str, changed)), modified=tuple(map(str, modified)))
     names = ", ".join(shown(path, turn.cwd) for path in modified)
     return (
         event,

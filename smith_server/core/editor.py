@@ -4,7 +4,7 @@ Texts are whole documents without byte-order mark, with the document's own line 
 are offsets in characters (code points) of that text; a face turns them into its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -92,6 +92,10 @@ class Editor(Protocol):
 
     async def apply(self, change: Change) -> Receipt:
         """Propose `change` and wait for what became of it, the editor's deadline included."""
+        ...
+
+    def on_late(self, listener: Callable[[str, Receipt], None]) -> None:
+        """Tell `listener` the receipt of a change that was given up on as `unknown`, when it still comes."""
         ...
 
     async def unsaved(self) -> Sequence[OpenText]:

@@ -10,7 +10,7 @@ This is the only place to add a kind or to say what may be tried again.
 
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 Kind = Literal[
     "transport",
@@ -82,6 +82,11 @@ class Cancelled(AgentFailure):
 def failure(kind: Kind, code: str, message: str, *, cause: str = "", **data: Any) -> AgentFailure:
     """Shorthand for raising: `raise failure("schema", "bad_value", "...")`."""
     return AgentFailure(agent_error(kind, code, message, cause=cause, **data))
+
+
+def public(error: AgentError) -> AgentError:
+    """`error` without its cause, fit for anybody but the log."""
+    return structs.replace(error, cause="") if error.cause else error
 
 
 def normalize(problem: BaseException) -> AgentError:

@@ -110,10 +110,15 @@ async def _pipeline(call: Call, turn: TurnInput, emit: Emit) -> ToolResult:
     await buffers.save(turn, call.id, saves, tool.name)
     if tool.effect is not Effect.READ:
         await turn.stored()
+    unsaved = await turn.editor.unsaved() if on_disk else ()
     mark = turn.editor.mark_disk()
     async with interrupted_by(turn.token):
         result = await _guarded(tool.run(args, context), tool.name)
-    return await _look_after(result, on_disk, mark, turn, emit)
+    changed = list(dict.fromkeys([*result.touched, *turn.editor.changed_since(mark)]))
+    event, left = buffers.after_disk(turn, changed, unsaved)
+    if event is not None:
+        emit(event)
+    return _with_notes(result, left, buffers.not_on_disk(unsaved, turn.cwd))
 
 
 def _decode(call: Call, turn: TurnInput) -> tuple[Tool, Any]:
@@ -165,10 +170,6 @@ async def _guarded(work: Any, name: str) -> Any:
         raise ToolRefusal("handler_error", f"{name} failed inside: {type(problem).__name__}: {problem}") from problem
 
 
-async def _look_after(result: ToolResult, on_disk: bool, mark: Any, turn: TurnInput, emit: Emit) -> ToolResult:
-    event, left = await buffers.after_disk(turn, mark, result.touched)
-    if event is not None:
-        emit(event)
-    notes = [left, await buffers.not_on_disk(turn) if on_disk else ""]
+def _with_notes(result: ToolResult, *notes: str) -> ToolResult:
     tail = "".join(f"\n[{note}]" for note in notes if note)
     return msgspec.structs.replace(result, content=result.content + tail) if tail else result

@@ -64,7 +64,8 @@ Delta = TextDelta | ThinkingDelta | Done | Failed
 class Provider(Protocol):
     """A model behind some wire."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def stream(self, request: Request, token: CancelToken) -> AsyncIterator[Delta]:
         """One attempt. Yields pieces; the last one is `Done` or `Failed`.

@@ -67,10 +67,17 @@ class ToolResult(Struct, frozen=True):
 class Tool(Protocol):
     """One thing the model can do. `run` raises `ToolRefusal` for what the model should be told."""
 
-    name: str
-    text: str
-    effect: Effect
-    args: type[Struct]
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def effect(self) -> Effect: ...
+
+    @property
+    def args(self) -> type[Struct]: ...
 
     async def preview(self, args: Any, context: ToolContext) -> Preview:
         """What `run` would do now. Raises `ToolRefusal` when it would refuse."""

@@ -1,0 +1,39 @@
+"""The wire formats, each in one line: where it is served, how a key is shown, who writes and reads it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Protocol
+
+from msgspec import Struct
+
+from smith_server.core.messages import Message
+from smith_server.core.ports import Request
+from smith_server.llm.answer import Reader
+from smith_server.llm.openai_request import OpenAIEncoder
+from smith_server.llm.openai_stream import OpenAIReader
+from smith_server.llm.presets import Preset
+
+
+class Encoder(Protocol):
+    """Makes the bodies of one provider's requests."""
+
+    def body(self, request: Request) -> bytes:
+        """Raises `AgentFailure` for a request that must not be sent."""
+        ...
+
+
+class Dialect(Struct, frozen=True):
+    """A wire format. `key_header` is a header's name and what stands before the key in it.
+
+    `reader` is made of the preset, the content type and the transcript whose ids are taken.
+    """
+
+    path: str
+    key_header: tuple[str, str]
+    encoder: Callable[[Preset], Encoder]
+    reader: Callable[[Preset, str, Sequence[Message]], Reader]
+
+
+DIALECTS: Mapping[str, Dialect] = MappingProxyType(
+    {"openai": Dialect("/chat/completions", ("Authorization", "Bearer "), OpenAIEncoder, OpenAIReader)}
+)

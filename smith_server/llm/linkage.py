@@ -1,0 +1,55 @@
+"""The one rule that every provider checks: each call has exactly one result, right after its message."""
+
+from collections.abc import Iterable
+
+from smith_server.core.messages import AssistantMessage, Message, ToolMessage
+
+
+class Linkage:
+    """Follows a transcript message by message; each question is answered by "" or by what is wrong."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, None] = {}
+        self._known: set[str] = set()
+
+    def calls(self, ids: tuple[str, ...]) -> str:
+        """A message that is no result, with the ids of its calls."""
+        if problem := self.end():
+            return problem
+        for call_id in ids:
+            if not call_id:
+                return "a call has no id"
+            if call_id in self._known:
+                return f"the id {call_id!r} belongs to two calls"
+            self._known.add(call_id)
+            self._open[call_id] = None
+        return ""
+
+    def result(self, call_id: str) -> str:
+        """A result."""
+        if call_id not in self._open:
+            return f"the result {call_id!r} belongs to no open call"
+        del self._open[call_id]
+        return ""
+
+    def end(self) -> str:
+        """The end, or anything that closes a round."""
+        return f"the call {next(iter(self._open))!r} has no result" if self._open else ""
+
+
+def problem_of(messages: Iterable[Message]) -> str:
+    """What is wrong with the calls and results of a transcript; "" when nothing is."""
+    linkage = Linkage()
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            problem = linkage.result(message.call_id)
+        else:
+            problem = linkage.calls(calls_of(message))
+        if problem:
+            return problem
+    return linkage.end()
+
+
+def calls_of(message: Message) -> tuple[str, ...]:
+    """The ids of the calls in a message."""
+    return tuple(call.id for call in message.calls) if isinstance(message, AssistantMessage) else ()

@@ -1,0 +1,176 @@
+"""Conversations: their headers, the pointer to the one to go on with, and their messages."""
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import apsw
+from msgspec import Struct
+
+from smith_server.core.errors import AgentError, AgentFailure
+from smith_server.core.messages import Message
+from smith_server.store.codec import decode_message, text_in, text_out
+from smith_server.store.keys import checked, message_id, message_key
+from smith_server.store.pairing import Lost, paired
+from smith_server.store.transaction import transaction
+
+_HEADER = "id, root, title, created, updated, used, message_count, project_id, model, role, mode"
+_IN_ORDER = "SELECT turn, seq, kind, record FROM message WHERE conversation = ? AND job = ? ORDER BY turn, seq"
+_FROM_THE_END = (
+    "SELECT turn, seq, kind, record FROM message WHERE conversation = ? AND job = ?"
+    " AND (turn, seq) < (?, ?) ORDER BY turn DESC, seq DESC LIMIT ?"
+)
+_LAST = 1 << 62
+
+
+class Header(Struct, frozen=True):
+    """A conversation without its messages.
+
+    Times are seconds since 1970, for people; `used` grows with each use of any conversation and
+    is what "newest" means. `message_count` leaves out messages of children.
+    """
+
+    id: str
+    root: str
+    title: str = ""
+    created: float = 0.0
+    updated: float = 0.0
+    used: int = 0
+    message_count: int = 0
+    project_id: str | None = None
+    model: str | None = None
+    role: str | None = None
+    mode: str | None = None
+
+
+class Transcript(Struct, frozen=True):
+    """Messages in order, and an error of code `undecodable` for each row that could not be read."""
+
+    messages: tuple[Message, ...]
+    problems: tuple[AgentError, ...] = ()
+
+
+def create(connection: apsw.Connection, header: Header, *, now: float | None = None) -> Header:
+    """Store a new conversation; times, `used` and count of `header` are set here. Returns what is stored."""
+    moment = time.time() if now is None else now
+    with transaction(connection):
+        connection.execute(
+            "INSERT INTO conversation (id, root, title, created, updated, used, project_id, model, role, mode)"
+            " SELECT ?1, ?2, ?3, ?4, ?4, coalesce(max(used), 0) + 1, ?5, ?6, ?7, ?8 FROM conversation",
+            (
+                *(checked(header.id), text_in(header.root), text_in(header.title), moment),
+                *(header.project_id, header.model, header.role, header.mode),
+            ),
+        )
+        used = int(connection.execute("SELECT used FROM conversation WHERE id = ?", (header.id,)).get)
+    return Header(
+        *(header.id, header.root, header.title, moment, moment, used, 0),
+        *(header.project_id, header.model, header.role, header.mode),
+    )
+
+
+def get(connection: apsw.Connection, conversation: str) -> Header | None:
+    """The header of a conversation, or None when there is no such one."""
+    rows = connection.execute(f"SELECT {_HEADER} FROM conversation WHERE id = ?", (text_in(conversation),))
+    return next(map(_header, rows), None)
+
+
+def listed(
+    connection: apsw.Connection, root: str | None = None, *, limit: int = 50, before: int = _LAST
+) -> tuple[Header, ...]:
+    """The conversations of a root, or of all (None), last used first.
+
+    For the next page give the `used` of the last one as `before`.
+    """
+    where, bound = ("used < ?", (before,)) if root is None else ("root = ? AND used < ?", (text_in(root), before))
+    rows = connection.execute(
+        f"SELECT {_HEADER} FROM conversation WHERE {where} ORDER BY used DESC LIMIT ?", (*bound, limit)
+    )
+    return tuple(map(_header, rows))
+
+
+def touch(connection: apsw.Connection, conversation: str, *, now: float | None = None) -> None:
+    """Make it the last used one."""
+    with transaction(connection):
+        connection.execute(
+            "UPDATE conversation SET updated = ?, used = (SELECT max(used) FROM conversation) + 1 WHERE id = ?",
+            (time.time() if now is None else now, conversation),
+        )
+
+
+def set_title(connection: apsw.Connection, conversation: str, title: str) -> None:
+    """Give it a title; its place in the list stays."""
+    with transaction(connection):
+        connection.execute("UPDATE conversation SET title = ? WHERE id = ?", (text_in(title), conversation))
+
+
+def delete(connection: apsw.Connection, conversation: str) -> bool:
+    """Remove it with everything that belongs to it. False when there was none."""
+    with transaction(connection):
+        connection.execute("DELETE FROM pointer WHERE conversation = ?", (conversation,))
+        connection.execute("DELETE FROM conversation WHERE id = ?", (conversation,))
+        return connection.changes() > 0
+
+
+def pointer(connection: apsw.Connection, root: str) -> str | None:
+    """The id of the conversation to go on with in a root; "" is the place outside any project."""
+    found = connection.execute("SELECT conversation FROM pointer WHERE root = ?", (text_in(root),)).get
+    return None if found is None else str(found)
+
+
+def point(connection: apsw.Connection, root: str, conversation: str | None) -> None:
+    """Set that pointer, or clear it with None. The conversation need not be stored yet."""
+    with transaction(connection):
+        if conversation is None:
+            connection.execute("DELETE FROM pointer WHERE root = ?", (text_in(root),))
+        else:
+            row = (text_in(root), checked(conversation))
+            connection.execute("INSERT OR REPLACE INTO pointer VALUES (?, ?)", row)
+
+
+def count(connection: apsw.Connection, conversation: str, job: str = "") -> int:
+    """How many messages are stored of a conversation, or of a child in it."""
+    query = "SELECT count(*) FROM message WHERE conversation = ? AND job = ?"
+    return int(connection.execute(query, (conversation, job)).get)
+
+
+def load(connection: apsw.Connection, conversation: str, job: str = "") -> Transcript:
+    """All messages, oldest first, fit to go on with: every call has one result.
+
+    Only while a turn is open may the calls of the last reply wait for theirs.
+    """
+    items, problems = _read(connection.execute(_IN_ORDER, (conversation, job)))
+    is_running = connection.execute(
+        "SELECT 1 FROM turn WHERE conversation = ? AND job = ? AND state = 'open'", (conversation, job)
+    ).get
+    return Transcript(tuple(paired(items, is_running=is_running is not None)), problems)
+
+
+def page(
+    connection: apsw.Connection, conversation: str, *, limit: int, before: str | None = None, job: str = ""
+) -> Transcript:
+    """The last `limit` messages in front of the message id `before`, or of all, oldest first.
+
+    As they are stored: a page may begin with results whose calls are on the page before it.
+    """
+    bound = (_LAST, 0) if before is None else message_key(before)
+    rows = connection.execute(_FROM_THE_END, (conversation, job, *bound, limit))
+    items, problems = _read(reversed(list(rows)))
+    return Transcript(tuple(item for item in items if not isinstance(item, Lost)), problems)
+
+
+def _read(rows: Iterable[tuple[int, int, str, bytes]]) -> tuple[list[Message | Lost], tuple[AgentError, ...]]:
+    items: list[Message | Lost] = []
+    problems: list[AgentError] = []
+    for turn, seq, kind, record in rows:
+        try:
+            items.append(decode_message(record))
+        except AgentFailure as problem:
+            items.append(Lost(message_id(turn, seq), kind))
+            problems.append(problem.error)
+    return items, tuple(problems)
+
+
+def _header(row: tuple[Any, ...]) -> Header:
+    name, root, title, *rest = row
+    return Header(name, text_out(root), text_out(title), *rest)

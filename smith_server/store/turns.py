@@ -1,0 +1,209 @@
+"""The rows of turns, written as things happen: a batch of writes is one commit.
+
+Each write costs the same however long the conversation is.
+"""
+
+import time
+from collections.abc import Iterable
+from typing import Any, assert_never
+
+import apsw
+from msgspec import Struct
+
+from smith_server.core.errors import failure
+from smith_server.store.codec import decode, encode, kind_of, text_in, text_out
+from smith_server.store.keys import checked, message_key, turn_key
+from smith_server.store.transaction import transaction
+from smith_server.store.writes import (
+    AddMessage,
+    AddPiece,
+    CloseTurn,
+    DropPieces,
+    DropPrompt,
+    OpenTurn,
+    QueuePrompt,
+    SetUsage,
+    TurnState,
+    Write,
+)
+
+
+class TurnRow(Struct, frozen=True):
+    """A stored turn. Times are seconds since 1970; `ended` is None while it runs."""
+
+    turn: str
+    state: TurnState
+    prompt: str
+    model: str
+    provider: str
+    started: float
+    ended: float | None
+    record: dict[str, Any]
+
+
+class WaitingPrompt(Struct, frozen=True):
+    """A prompt that no turn has taken up."""
+
+    id: str
+    text: str
+    record: dict[str, Any]
+
+
+def apply(
+    connection: apsw.Connection, writes: Iterable[Write], *, full_sync: bool = False, now: float | None = None
+) -> None:
+    """Store all of `writes`, in order, in one commit, or none of them.
+
+    `full_sync` makes the commit survive a loss of power. Raises persistence/`invalid_key`,
+    `invalid_record`, `turn_taken`, or `apsw.Error`.
+    """
+    moment = time.time() if now is None else now
+    with transaction(connection, full_sync):
+        for write in writes:
+            _store(connection, write, moment)
+
+
+def get(connection: apsw.Connection, conversation: str, turn: str, job: str = "") -> TurnRow | None:
+    """One turn, or None. Raises persistence/`undecodable` when its record cannot be read."""
+    row = connection.execute(
+        "SELECT state, prompt, model, provider, started, ended, record FROM turn"
+        " WHERE conversation = ? AND job = ? AND turn = ?",
+        (conversation, job, turn_key(turn)),
+    ).get
+    if row is None:
+        return None
+    state, prompt, model, provider, started, ended, record = row
+    return TurnRow(turn, state, text_out(prompt), model, provider, started, ended, _loaded(record))
+
+
+def next_turn(connection: apsw.Connection, conversation: str) -> int:
+    """The number that the next turn of a conversation gets: never one that was used."""
+    known = (
+        "SELECT max(coalesce((SELECT max(turn) FROM turn WHERE conversation = ?1 AND job = ''), 0),"
+        " coalesce((SELECT max(turn) FROM message WHERE conversation = ?1 AND job = ''), 0))"
+    )
+    return int(connection.execute(known, (conversation,)).get) + 1
+
+
+def waiting(connection: apsw.Connection, conversation: str) -> tuple[WaitingPrompt, ...]:
+    """The prompts that wait, oldest first."""
+    rows = connection.execute("SELECT id, text, record FROM prompt WHERE conversation = ? ORDER BY n", (conversation,))
+    return tuple(WaitingPrompt(name, text_out(text), _loaded(record)) for name, text, record in rows)
+
+
+def _store(connection: apsw.Connection, write: Write, now: float) -> None:
+    match write:
+        case AddPiece():
+            _add_piece(connection, write)
+        case AddMessage():
+            _add_message(connection, write, now)
+        case OpenTurn():
+            _open_turn(connection, write, now)
+        case CloseTurn():
+            _close_turn(connection, write, now)
+        case SetUsage():
+            _set_usage(connection, write, now)
+        case QueuePrompt():
+            _queue_prompt(connection, write, now)
+        case DropPrompt():
+            connection.execute("DELETE FROM prompt WHERE conversation = ? AND id = ?", (write.conversation, write.id))
+        case DropPieces():
+            drop_pieces(connection, write.conversation, write.job, message_key(write.message))
+        case _:
+            assert_never(write)
+
+
+def _add_piece(connection: apsw.Connection, write: AddPiece) -> None:
+    turn, seq = message_key(write.message)
+    connection.execute(
+        "INSERT INTO piece SELECT ?1, ?2, ?3, ?4, coalesce(max(n), 0) + 1, ?5, ?6 FROM piece"
+        " WHERE conversation = ?1 AND job = ?2 AND turn = ?3 AND seq = ?4",
+        (write.conversation, write.job, turn, seq, write.kind, text_in(write.text)),
+    )
+
+
+def drop_pieces(connection: apsw.Connection, conversation: str, job: str, key: tuple[int, int]) -> None:
+    """Forget what was streamed of one message, given as (turn, seq)."""
+    connection.execute(
+        "DELETE FROM piece WHERE conversation = ? AND job = ? AND turn = ? AND seq = ?", (conversation, job, *key)
+    )
+
+
+def _add_message(connection: apsw.Connection, write: AddMessage, now: float) -> None:
+    message, key = write.message, message_key(write.message.id)
+    record = encode(message)
+    drop_pieces(connection, write.conversation, write.job, key)
+    connection.execute(
+        "INSERT OR IGNORE INTO message VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (write.conversation, write.job, *key, kind_of(message), record, now),
+    )
+    if not connection.changes():
+        connection.execute(
+            "UPDATE message SET kind = ?, record = ? WHERE conversation = ? AND job = ? AND turn = ? AND seq = ?",
+            (kind_of(message), record, write.conversation, write.job, *key),
+        )
+    elif not write.job:
+        connection.execute(
+            "UPDATE conversation SET message_count = message_count + 1, updated = ? WHERE id = ?",
+            (now, write.conversation),
+        )
+
+
+def _open_turn(connection: apsw.Connection, write: OpenTurn, now: float) -> None:
+    holder, turn = write.holder, turn_key(write.turn)
+    if write.job:
+        checked(write.job)
+    connection.execute(
+        "INSERT INTO turn (conversation, job, turn, state, host, pid, start, prompt, model, provider, started)"
+        " VALUES (?, ?, ?, 'open', ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT DO UPDATE SET prompt = excluded.prompt WHERE state = 'open'"
+        " AND host = excluded.host AND pid = excluded.pid AND start = excluded.start",
+        (
+            *(write.conversation, write.job, turn),
+            *(holder.host, holder.pid, holder.start),
+            *(text_in(write.prompt), write.model, write.provider, now),
+        ),
+    )
+    if not connection.changes():
+        text = f"Turn {write.turn} was stored by another process. Open the conversation again to see it."
+        raise failure("persistence", "turn_taken", text)
+    connection.execute(
+        "UPDATE conversation SET updated = ?, used = (SELECT max(used) FROM conversation) + 1 WHERE id = ?",
+        (now, write.conversation),
+    )
+
+
+def _close_turn(connection: apsw.Connection, write: CloseTurn, now: float) -> None:
+    key = (write.conversation, write.job, turn_key(write.turn))
+    connection.execute("DELETE FROM piece WHERE conversation = ? AND job = ? AND turn = ?", key)
+    connection.execute(
+        "UPDATE turn SET state = ?, ended = ?, record = ? WHERE conversation = ? AND job = ? AND turn = ?",
+        (write.state, now, _dumped(write.record), *key),
+    )
+
+
+def _set_usage(connection: apsw.Connection, write: SetUsage, now: float) -> None:
+    used = write.usage
+    connection.execute(
+        "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(write.conversation, turn_key(write.turn), checked(write.tail), write.role, write.model),
+            *(used.input, used.cache_write, used.cache_read, used.output, used.requests, now),
+        ),
+    )
+
+
+def _queue_prompt(connection: apsw.Connection, write: QueuePrompt, now: float) -> None:
+    connection.execute(
+        "INSERT OR IGNORE INTO prompt SELECT ?1, ?2, coalesce(max(n), 0) + 1, ?3, ?4, ?5 FROM prompt"
+        " WHERE conversation = ?1",
+        (write.conversation, write.id, text_in(write.text), _dumped(write.record), now),
+    )
+
+
+def _dumped(record: dict[str, Any]) -> bytes | None:
+    return encode(record) if record else None
+
+
+def _loaded(data: bytes | None) -> dict[str, Any]:
+    return {} if data is None else decode(data, dict[str, Any])
