@@ -7,7 +7,9 @@ import signal
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
+from smith_server.cli.log import start_log
 from smith_server.cli.run import FAILED, Headless, Printer, printable
 from smith_server.cli.start import options_from
 from smith_server.config.paths import project_root
@@ -15,6 +17,7 @@ from smith_server.core.errors import AgentFailure
 from smith_server.core.events import ApprovalAsked, Envelope
 from smith_server.core.ports import Approver
 from smith_server.runtime.commands.table import run_line
+from smith_server.runtime.outcome import TurnOutcome
 from smith_server.runtime.services import Options, Services
 from smith_server.runtime.session import Prompt, Session
 
@@ -32,6 +35,7 @@ class Terminal(Headless):
 
 def chat(words: argparse.Namespace) -> int:
     """Talk until the end of input; the exit code."""
+    start_log()
     options = options_from(words, resume=words.resume)
     try:
         code = asyncio.run(Chat(words, options).run())
@@ -86,10 +90,11 @@ class Chat:
         name = str(result.data.get("conversation", ""))
         return self._services.known(name) or session
 
-    async def _wait(self, done: asyncio.Future[object], session: Session) -> None:
+    async def _wait(self, done: asyncio.Future[TurnOutcome], session: Session) -> None:
         """Until the turn ends or the person answers a question."""
         answer = asyncio.ensure_future(self._lines.get())
-        await asyncio.wait([done, answer], return_when=asyncio.FIRST_COMPLETED)
+        both: list[asyncio.Future[Any]] = [done, answer]
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         if not answer.done():
             answer.cancel()
             return

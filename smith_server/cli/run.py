@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from smith_server.cli.log import start_log
 from smith_server.cli.start import options_from
 from smith_server.config.paths import project_root
 from smith_server.core.editor import Editor
@@ -45,6 +46,7 @@ class Headless:
 
 def run(words: argparse.Namespace) -> int:
     """Run the prompt; the exit code."""
+    start_log()
     more = {"approval": {"mode": "auto"}} if words.yes else None
     options = options_from(words, resume=words.resume, more=more)
     try:

@@ -11,6 +11,9 @@ def serve(words: argparse.Namespace) -> int:
     import asyncio
     import os
 
+    from smith_server.cli.log import start_log
+
+    start_log()
     code = asyncio.run(_serve(words, inward, outward))
     os._exit(code)
 

@@ -101,7 +101,7 @@ def too_large(preset: Preset, limit: int) -> str:
 
 
 def unreachable(reason: str, preset: Preset) -> str:
-    """No connection came about; `reason` is one of refused, unknown_host, certificate, timeout, proxy, other."""
+    """No connection came about, for a `Reason` of the HTTP client."""
     where = shown_url(preset)
     match reason:
         case "refused" if preset.name == "ollama":
@@ -117,7 +117,9 @@ def unreachable(reason: str, preset: Preset) -> str:
                 f"{where} did not take the connection within {preset.timeouts.connect:g} s. Check network and address."
             )
         case "proxy":
-            return f"The proxy on the way to {where} refused. Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY."
+            return f"The proxy for {where} cannot be used. Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY."
+        case "bundle":
+            return f"The certificates to check {where} with cannot be read. Check SSL_CERT_FILE and SSL_CERT_DIR."
     return f"No connection to {where} came about. Check network and address."
 
 

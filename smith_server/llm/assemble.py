@@ -56,20 +56,21 @@ class Assembly:
     def __init__(self) -> None:
         self.output: Output = "none"
         self._parts: list[Run | OpenCall] = []
-        self._run = Run("text")
+        self._run = _no_run()
         self._fresh: list[str] = []
         self._half = ""
         self._ready: list[Delta] = []
 
     def say(self, kind: Kind, text: str, field: str = "") -> None:
         """More text of a kind."""
-        if kind != self._run.kind or field != self._run.field or not self._parts:
+        run = self._run
+        if run.kind != kind or run.field != field:
             self._begin(kind, field)
         self._fresh.append(text)
 
     def detail(self, items: list[Any]) -> None:
         """Opaque data that belongs to the reasoning at this place."""
-        if self._run.kind != "thinking" or not self._parts:
+        if self._run.kind != "thinking":
             self._begin("thinking", "")
         self._run.details.extend(items)
 
@@ -77,7 +78,7 @@ class Assembly:
         """A call begins here; its pieces are added to it directly."""
         self._settle(last=True)
         self._parts.append(call)
-        self._run = Run("text", "\0")
+        self._run = _no_run()
         self.note("call")
 
     def note(self, output: Output) -> None:
@@ -116,6 +117,11 @@ class Assembly:
             self._run.pieces.append(text)
             self._ready.append(TextDelta(text) if kind == "text" else ThinkingDelta(text))
             self.note(kind)
+
+
+def _no_run() -> Run:
+    """A run that nothing continues."""
+    return Run("text", "none")
 
 
 def closed_call(call: OpenCall, taken: Collection[str]) -> Call:

@@ -114,7 +114,7 @@ class Exchange:
         if answer.refused:
             return
         reader = answer.reader
-        if reader.whole or not self._streamed:
+        if reader.whole:
             self._clock.whole()
         else:
             self._clock.saw(reader.events, reader.comments, reader.complete, time.monotonic())

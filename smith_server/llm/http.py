@@ -4,6 +4,7 @@ httpx is imported when the first connection is wanted. None of its exceptions le
 """
 
 import asyncio
+import importlib.util
 import socket
 import ssl
 import sys
@@ -12,7 +13,7 @@ from typing import Any, Literal, cast
 
 from smith_server.llm.presets import Preset, host_of, is_loopback
 
-Reason = Literal["refused", "unknown_host", "certificate", "timeout", "proxy", "other"]
+Reason = Literal["refused", "unknown_host", "certificate", "timeout", "proxy", "bundle", "other"]
 
 _IDLE = 300.0
 _DRAIN = 1.0
@@ -142,12 +143,24 @@ def _httpx() -> Any:
 
 
 def _new_client(tls: bool, direct: bool, ca_bundle: str) -> Any:
+    """Raises `Unreached` for what the environment says of certificates and proxies, if it cannot be."""
     httpx = _httpx()
-    return httpx.AsyncClient(
-        verify=_certificates(ca_bundle) if tls or (not direct and _has_tls_proxy()) else _no_certificates(),
-        trust_env=not direct,
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=8, keepalive_expiry=_IDLE),
-    )
+    _settle_sniffio()
+    try:
+        trusted = _certificates(ca_bundle) if tls or (not direct and _has_tls_proxy()) else _no_certificates()
+    except OSError as problem:
+        raise Unreached("bundle", _detail(problem)) from problem
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=8, keepalive_expiry=_IDLE)
+    try:
+        return httpx.AsyncClient(verify=trusted, trust_env=not direct, limits=limits)
+    except (ValueError, ImportError, httpx.InvalidURL) as problem:
+        raise Unreached("proxy", _detail(problem)) from problem
+
+
+def _settle_sniffio() -> None:
+    """The transport asks for sniffio four times a request; where it is missing, each walks the import path."""
+    if "sniffio" not in sys.modules and importlib.util.find_spec("sniffio") is None:
+        sys.modules["sniffio"] = cast(Any, None)
 
 
 def _certificates(ca_bundle: str) -> ssl.SSLContext:
@@ -170,6 +183,7 @@ def _has_tls_proxy() -> bool:
 
 
 def _unreached() -> tuple[type[Exception], ...]:
+    """What can go wrong before anything is sent; a few library layers let their own problems through."""
     httpx = _httpx()
     return (
         httpx.ConnectError,
@@ -178,14 +192,17 @@ def _unreached() -> tuple[type[Exception], ...]:
         httpx.UnsupportedProtocol,
         httpx.LocalProtocolError,
         httpx.InvalidURL,
+        ArithmeticError,
+        ExceptionGroup,
         ValueError,
         OSError,
     )
 
 
 def _lost() -> tuple[type[Exception], ...]:
+    """What can go wrong from then on."""
     httpx = _httpx()
-    return (httpx.HTTPError, httpx.StreamError, OSError)
+    return (httpx.HTTPError, httpx.StreamError, ExceptionGroup, OSError)
 
 
 def _reason(problem: BaseException) -> Reason:

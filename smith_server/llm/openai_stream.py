@@ -158,11 +158,11 @@ class OpenAIReader:
                 self._reason_with(delta.reasoning_content or "", delta.reasoning or "")
             if delta.reasoning_details:
                 self._assembly.detail(delta.reasoning_details)
-            if delta.content:
-                self._say(delta.content)
+            if (content := delta.content) is not None:
+                self._say(content)
             if delta.refusal:
                 self._assembly.say("text", delta.refusal)
-            if delta.tool_calls or delta.function_call is not None:
+            if delta.tool_calls is not None or delta.function_call is not None:
                 self._add_calls(delta)
         if choice.usage is not None:
             self._count(choice.usage)
@@ -181,7 +181,8 @@ class OpenAIReader:
 
     def _say(self, content: str | list[Any]) -> None:
         if isinstance(content, str):
-            self._assembly.say("text", content)
+            if content:
+                self._assembly.say("text", content)
             return
         for part in content:
             kind, text = openai_wire.part_text(part)

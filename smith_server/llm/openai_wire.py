@@ -17,7 +17,7 @@ class Function(Struct, gc=False):
     arguments: Any = None
 
 
-class Fragment(Struct):
+class Fragment(Struct, gc=False):
     """A piece of a call."""
 
     index: int | None = None
@@ -26,7 +26,7 @@ class Fragment(Struct):
     extra_content: Any = None
 
 
-class Delta(Struct):
+class Delta(Struct, gc=False):
     """A piece of the message, or the whole of it."""
 
     content: str | list[Any] | None = None
@@ -38,7 +38,7 @@ class Delta(Struct):
     function_call: Function | None = None
 
 
-class Choice(Struct):
+class Choice(Struct, gc=False):
     """One of several answers side by side."""
 
     index: int | None = 0
@@ -49,7 +49,7 @@ class Choice(Struct):
     error: Any = None
 
 
-class Chunk(Struct):
+class Chunk(Struct, gc=False):
     """One event, or one whole answer."""
 
     choices: list[Choice] | None = None

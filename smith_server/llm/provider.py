@@ -32,6 +32,8 @@ class HttpProvider:
         self._key = key.strip()
         self._dialect = DIALECTS[preset.dialect]
         self._encoder = self._dialect.encoder(preset)
+        self._headers = {streamed: self._headers_of(streamed) for streamed in (True, False)}
+        self._problem = self._refusal()
 
     async def stream(self, request: Request, token: CancelToken) -> AsyncIterator[Delta]:
         """One attempt. Yields pieces; the last one is `Done` or `Failed`.
@@ -50,7 +52,7 @@ class HttpProvider:
 
         exchange = Exchange(self._connections, self.preset, reader, streamed=request.stream)
         try:
-            await exchange.open(self._dialect.path, self._headers(streamed=request.stream), body, token)
+            await exchange.open(self._dialect.path, self._headers[request.stream], body, token)
             while not exchange.over:
                 for delta in await exchange.read(token):
                     yield delta
@@ -61,7 +63,7 @@ class HttpProvider:
 
     async def warm(self) -> None:
         """Open a connection before the first prompt needs it. A failure shows with the prompt."""
-        if self._refusal() is not None:
+        if self._problem is not None:
             return
         try:
             async with asyncio.timeout(self.preset.timeouts.connect):
@@ -75,8 +77,8 @@ class HttpProvider:
 
         Raises `AgentFailure` (`transport`, or `protocol` for a list that is none); ten seconds at most.
         """
-        if (refusal := self._refusal()) is not None:
-            raise AgentFailure(refusal)
+        if self._problem is not None:
+            raise AgentFailure(self._problem)
         try:
             async with asyncio.timeout(_LIST_TIME):
                 return await self._list()
@@ -100,9 +102,9 @@ class HttpProvider:
         return ids_in(bytes(body), self.preset)
 
     async def _get(self, method: str) -> Response:
-        return await self._connections.send(self.preset, method, "/models", self._headers(streamed=False))
+        return await self._connections.send(self.preset, method, "/models", self._headers[False])
 
-    def _headers(self, *, streamed: bool) -> dict[str, str]:
+    def _headers_of(self, streamed: bool) -> dict[str, str]:
         """A body is asked for uncompressed, so that it comes as it is made."""
         headers = {
             "User-Agent": f"smith/{__version__}",
@@ -116,8 +118,8 @@ class HttpProvider:
         return {**headers, **self.preset.headers}
 
     def _body(self, request: Request) -> bytes:
-        if (refusal := self._refusal()) is not None:
-            raise AgentFailure(refusal)
+        if self._problem is not None:
+            raise AgentFailure(self._problem)
         return self._encoder.body(request)
 
     def _refusal(self) -> AgentError | None:
@@ -127,7 +129,7 @@ class HttpProvider:
             return self._error("bad_request", advice.bad_address(preset))
         if preset.needs_key and not self._key:
             return self._error("auth", advice.missing_key(preset))
-        for name, value in self._headers(streamed=True).items():
+        for name, value in self._headers[True].items():
             if not f"{name}{value}".isascii() or not f"{name}{value}".isprintable():
                 return self._error("auth", advice.bad_header(name, preset))
         return None

@@ -1,13 +1,14 @@
 """What the client at the other end can do, read once from `initialize`."""
 
 import time
-from typing import Any, Literal
+from typing import Any
 
 from lsprotocol import types
 from msgspec import Struct
 from pygls.capabilities import ServerCapabilitiesBuilder
 
 from smith_server.lsp import protocol
+from smith_server.workspace.lsp_text import Encoding
 
 _MILLISECONDS = 1000
 
@@ -19,7 +20,7 @@ class Client(Struct, frozen=True):
     plugin: bool = False
     events: bool = False
     apply_edit: bool = False
-    encoding: Literal["utf-8", "utf-16", "utf-32"] = "utf-16"
+    encoding: Encoding = "utf-16"
     progress: bool = False
     clock_ahead: int = 0
     too_old: bool = False
@@ -54,13 +55,6 @@ def _own(experimental: Any) -> dict[str, Any]:
     return own if isinstance(own, dict) else {}
 
 
-def _encoding(capabilities: types.ClientCapabilities) -> Literal["utf-8", "utf-16", "utf-32"]:
-    chosen = str(getattr(_kind(capabilities), "value", _kind(capabilities)))
-    for known in ("utf-8", "utf-16", "utf-32"):
-        if chosen == known:
-            return known
-    return "utf-16"
-
-
-def _kind(capabilities: types.ClientCapabilities) -> Any:
-    return ServerCapabilitiesBuilder.choose_position_encoding(capabilities)
+def _encoding(capabilities: types.ClientCapabilities) -> Encoding:
+    chosen = ServerCapabilitiesBuilder.choose_position_encoding(capabilities)
+    return types.PositionEncodingKind(chosen).value

@@ -1,10 +1,11 @@
 """Binds the runtime to one connection: every command, the event stream, the editor port."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from smith_server.core.editor import Editor, Receipt
+from smith_server.core.editor import Editor
 from smith_server.core.ports import Approver
 from smith_server.lsp import protocol
 from smith_server.lsp.approvals import MessageQuestions, answer
@@ -31,7 +32,7 @@ class LspFace:
 
     def editor(self, session: Session) -> Editor:
         """The open buffers, as this conversation may use them."""
-        return ConversationEditor(self._buffers, session.emit, lambda receipt: session.inbox.put(_late(receipt)))
+        return ConversationEditor(self._buffers, session.emit)
 
     def approver(self, session: Session) -> Approver:
         """Questions are events; the answer comes back as a command."""
@@ -58,7 +59,10 @@ class LspCommands:
             protocol.CONVERSATIONS: conversations.conversations,
             protocol.STATUS: conversations.status,
         }
-        self.notifications = {protocol.EDIT_DONE: self._edit_done, protocol.CHANGE_STATE: self._change_state}
+        self.notifications: dict[str, Callable[[dict[str, Any]], None]] = {
+            protocol.EDIT_DONE: self._edit_done,
+            protocol.CHANGE_STATE: self._change_state,
+        }
         listener = self._stream.take if link.client.events else MessageQuestions(services, link).take
         services.bus.subscribe(listener)
 
@@ -71,7 +75,3 @@ class LspCommands:
 
     def _change_state(self, params: dict[str, Any]) -> None:
         """What became of a change later; nothing asks for it yet."""
-
-
-def _late(receipt: Receipt) -> str:
-    return f"[The editor answered late: the edit whose fate was unknown is {receipt.status}.]"

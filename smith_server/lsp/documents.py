@@ -2,7 +2,7 @@
 
 A document is never changed in place: a request keeps the documents as they were when it arrived.
 A version that does not grow or a range outside the text marks a document as untrusted; its next use
-asks the client. Lines end as the client's buffers end them (`ends`).
+asks the client. `counting` is how the client counts lines and characters.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import msgspec
 from pygls.uris import from_fs_path, to_fs_path
 
 from smith_server.core.errors import AgentFailure
-from smith_server.workspace.lsp_text import Encoding, Ends, Range, apply_change, split_lines
+from smith_server.workspace.lsp_text import Counting, Range, apply_change, split_lines
 from smith_server.workspace.text import text_hash
 
 
@@ -55,8 +55,7 @@ class Documents:
     """All open documents of one client, by URI."""
 
     def __init__(self) -> None:
-        self.encoding: Encoding = "utf-16"
-        self.ends: Ends = "lsp"
+        self.counting = Counting()
         self._open: dict[str, Document] = {}
         self._waiting: list[asyncio.Future[None]] = []
 
@@ -89,7 +88,7 @@ class Documents:
 
     def did_open(self, params: dict[str, Any]) -> None:
         item = params["textDocument"]
-        lines = split_lines(item["text"], self.ends)
+        lines = split_lines(item["text"], self.counting.ends)
         self._open[item["uri"]] = Document(item["uri"], item.get("version", 0), lines, item.get("languageId", ""))
 
     def did_change(self, params: dict[str, Any]) -> None:
@@ -102,11 +101,11 @@ class Documents:
         lines = document.lines
         for change in params.get("contentChanges", ()):
             if change.get("range") is None:
-                lines, trusted = split_lines(change["text"], self.ends), True
+                lines, trusted = split_lines(change["text"], self.counting.ends), True
                 continue
             try:
                 span = msgspec.convert(change["range"], Range)
-                lines = apply_change(lines, span, change["text"], self.encoding, self.ends)
+                lines = apply_change(lines, span, change["text"], self.counting)
             except (AgentFailure, msgspec.ValidationError):
                 trusted = False
         self._open[item["uri"]] = document.later(version, lines, trusted=trusted)
@@ -127,7 +126,7 @@ class Documents:
         before = self._open.get(uri)
         known = version if version is not None else before.version if before else 0
         language = before.language if before else ""
-        self._open[uri] = Document(uri, known, split_lines(text, self.ends), language)
+        self._open[uri] = Document(uri, known, split_lines(text, self.counting.ends), language)
         return self._open[uri]
 
     def distrust(self, uri: str) -> None:

@@ -16,7 +16,7 @@ from smith_server.core.events import EditWaiting, Event
 from smith_server.lsp import protocol
 from smith_server.lsp.documents import Document, Documents, path_uri
 from smith_server.lsp.link import Link
-from smith_server.lsp.proposals import EDIT_SECONDS, Late, Proposals
+from smith_server.lsp.proposals import EDIT_SECONDS, Proposals
 from smith_server.lsp.protocol import (
     ApplyEdit,
     BufferState,
@@ -70,10 +70,10 @@ class Buffers:
 class ConversationEditor:
     """One conversation's view of the open buffers; it knows which differences are its own edits."""
 
-    def __init__(self, buffers: Buffers, emit: Callable[[Event], None], late: Late) -> None:
+    def __init__(self, buffers: Buffers, emit: Callable[[Event], None]) -> None:
         self._buffers = buffers
         self._emit = emit
-        self._late = late
+        self._late: Callable[[str, Receipt], None] = lambda change, receipt: None
         self._own: dict[str, str] = {}
 
     async def open_text(self, path: Path, *, certain: bool = False) -> OpenText | None:
@@ -85,6 +85,9 @@ class ConversationEditor:
         modified = await self._buffers.disk_hash(path) != document.hash
         own_only = modified and self._own.get(document.uri) == document.hash
         return OpenText(path, document.text, document.hash, document.version, modified, own_only)
+
+    def on_late(self, listener: Callable[[str, Receipt], None]) -> None:
+        self._late = listener
 
     async def unsaved(self) -> Sequence[OpenText]:
         texts = [await self._open_text(each) for each in self._buffers.documents.all() if each.path is not None]
@@ -154,7 +157,7 @@ def applied(text: str, hunks: Sequence[Hunk]) -> str:
 
 
 def _range(document: Document, hunk: Hunk, documents: Documents) -> Range:
-    return Range(*positions_of(document.lines, (hunk.start, hunk.end), documents.encoding))
+    return Range(*positions_of(document.lines, (hunk.start, hunk.end), documents.counting))
 
 
 async def _plain_edit(buffers: Buffers, document: Document, change: Change, after: str) -> Receipt:

@@ -26,7 +26,7 @@ def claim() -> tuple[int, int]:
 class OutPipe:
     """Writes frames from a thread of its own, so that a client that does not read never blocks the loop."""
 
-    def __init__(self, descriptor: int, on_broken: Callable[[], None]) -> None:
+    def __init__(self, descriptor: int, on_broken: Callable[[], object]) -> None:
         self._descriptor = descriptor
         self._on_broken = on_broken
         self._queue: deque[bytes] = deque()

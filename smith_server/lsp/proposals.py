@@ -20,7 +20,7 @@ CANCEL_SECONDS = 0.8
 _STATUSES = frozenset({"applied", "stale", "expired", "read_only", "gone", "refused", "failed", "withdrawn"})
 
 Waiting = Callable[[str], None]
-Late = Callable[[Receipt], None]
+Late = Callable[[str, Receipt], None]
 
 
 class Proposals:
@@ -59,7 +59,7 @@ class Proposals:
             done.set_result(receipt)
         if receipt.change in self._unknown:
             self._open.pop(receipt.change, None)
-            self._unknown.pop(receipt.change)(_receipt(receipt))
+            self._unknown.pop(receipt.change)(receipt.change, _receipt(receipt))
 
     async def _answered(
         self, answer: asyncio.Future[EditReceipt], done: asyncio.Future[EditReceipt], waiting: Waiting
@@ -67,11 +67,12 @@ class Proposals:
         await asyncio.wait([answer], timeout=ANSWER_SECONDS)
         if not answer.done():
             waiting("the editor is in the middle of a command and waits for you")
-        first = await answer
+        # Shielded: a cancel of this wait must leave both to the last word.
+        first = await asyncio.shield(answer)
         if first.status != "deferred":
             return first
         waiting(first.reason or first.message or "the editor is busy")
-        return await done
+        return await asyncio.shield(done)
 
     async def _withdraw(
         self, change: str, answer: asyncio.Future[EditReceipt], done: asyncio.Future[EditReceipt], late: Late

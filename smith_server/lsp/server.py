@@ -5,9 +5,11 @@
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,7 +17,7 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from smith_server import __version__
-from smith_server.core.errors import AgentFailure
+from smith_server.core.errors import AgentFailure, normalize
 from smith_server.lsp import protocol
 from smith_server.lsp.client import Client, from_initialize
 from smith_server.lsp.documents import Documents
@@ -24,6 +26,9 @@ from smith_server.lsp.link import Link
 from smith_server.lsp.pipe import OutPipe, read_pipe
 from smith_server.lsp.roots import Roots, folders_of
 from smith_server.lsp.wire import Arrival, Command, Wire, plain_converter
+from smith_server.workspace.lsp_text import Counting
+
+log = logging.getLogger(__name__)
 
 PARENT_SECONDS = 1.0
 CLOSE_SECONDS = 4.0
@@ -64,7 +69,7 @@ class Server:
         self._shut_down = False
         self._frames = FrameReader()
         loop = asyncio.get_running_loop()
-        self._out = OutPipe(outward, lambda: loop.call_soon_threadsafe(self._end, 1))
+        self._out = OutPipe(outward, partial(loop.call_soon_threadsafe, self._end, 1))
         self._pygls = LanguageServer("smith", __version__, protocol_cls=Wire, converter_factory=plain_converter)
         self._wire: Wire = self._pygls.protocol  # type: ignore[assignment]
         self._wire.documents = Documents()
@@ -130,21 +135,23 @@ class Server:
         return take
 
     def _register(self) -> None:
-        feature = self._pygls.feature
-        feature(types.INITIALIZE)(self._initialize)
-        feature(types.INITIALIZED)(self._initialized)
-        feature(types.SHUTDOWN)(self._shutdown)
-        feature(types.EXIT)(self._exit)
-        feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)(self._folders_changed)
-        feature(protocol.FLUSHED)(_nothing)
-        for name in (protocol.EDIT_DONE, protocol.CHANGE_STATE):
-            feature(name)(self._notified(name))
+        handlers: dict[str, Callable[..., Any]] = {
+            types.INITIALIZE: self._initialize,
+            types.INITIALIZED: self._initialized,
+            types.SHUTDOWN: self._shutdown,
+            types.EXIT: self._exit,
+            types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: self._folders_changed,
+            protocol.FLUSHED: _nothing,
+            protocol.EDIT_DONE: self._notified(protocol.EDIT_DONE),
+            protocol.CHANGE_STATE: self._notified(protocol.CHANGE_STATE),
+        }
+        for name, handler in handlers.items():
+            # pygls writes on what it is given, which bound methods do not allow.
+            self._pygls.feature(name)(partial(handler))
 
     def _initialize(self, params: types.InitializeParams) -> None:
         client = from_initialize(params)
-        documents = self._wire.documents
-        documents.encoding = client.encoding
-        documents.ends = "lf" if client.plugin else "lsp"
+        self._wire.documents.counting = Counting(client.encoding, "lf" if client.plugin else "lsp")
         options = params.initialization_options
         self._connection = Connection(
             self._wire,
@@ -166,6 +173,9 @@ class Server:
             self._commands.set_result(await self._load(self._connection))
         except AgentFailure as problem:
             self._commands.set_exception(problem)
+        except Exception as problem:
+            log.exception("the runtime could not be brought up")
+            self._commands.set_exception(AgentFailure(normalize(problem)))
 
     async def _shutdown(self, *_: Any) -> None:
         self._shut_down = True

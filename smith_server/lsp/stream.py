@@ -17,6 +17,7 @@ from smith_server.runtime.bus import joined
 JOIN_SECONDS = 0.016
 KEPT_BYTES = 4 << 20
 MOST_BACKLOG = 8 << 20
+RESYNC_SECONDS = 0.1
 
 
 class EventStream:
@@ -29,7 +30,7 @@ class EventStream:
         self._held: list[Envelope] = []
         self._timer: asyncio.TimerHandle | None = None
         self._last_delta = 0.0
-        self._lost = False
+        self._lost: Envelope | None = None
         self._kept: deque[tuple[dict[str, Any], int]] = deque()
         self._kept_bytes = 0
 
@@ -71,15 +72,24 @@ class EventStream:
         return [body for body, _ in self._kept if body["seq"] > seq]
 
     def _out(self, envelope: Envelope) -> None:
-        if self._lost:
-            if self._backlog() > 0:
-                return
-            self._lost = False
-            self._number({"kind": "resync", "conversation": envelope.conversation, "turn": envelope.turn})
+        if self._lost is not None:
+            return
         if self._backlog() > MOST_BACKLOG:
-            self._lost = True
+            self._lost = envelope
+            asyncio.get_running_loop().call_later(RESYNC_SECONDS, self._look_again)
             return
         self._number(payload(envelope))
+
+    def _look_again(self) -> None:
+        """Until the client has read what was sent; then it is told that it missed something."""
+        lost = self._lost
+        if lost is None:
+            return
+        if self._backlog():
+            asyncio.get_running_loop().call_later(RESYNC_SECONDS, self._look_again)
+            return
+        self._lost = None
+        self._number({"kind": "resync", "conversation": lost.conversation, "turn": lost.turn})
 
     def _number(self, body: dict[str, Any]) -> None:
         self._seq += 1

@@ -9,6 +9,7 @@ import msgspec
 from lsprotocol import types
 
 from smith_server.context.attached import Attached, with_attached
+from smith_server.core.errors import public
 from smith_server.core.events import CallStarted, Envelope
 from smith_server.lsp.documents import Snapshot, uri_path
 from smith_server.lsp.link import Link
@@ -48,7 +49,7 @@ class Turns:
             outcome = await ticket.done
         finally:
             end_progress()
-        error = msgspec.to_builtins(msgspec.structs.replace(outcome.error, cause="")) if outcome.error else None
+        error = msgspec.to_builtins(public(outcome.error)) if outcome.error else None
         usage = msgspec.to_builtins(outcome.usage)
         return msgspec.to_builtins(
             TurnAnswer(session.id, outcome.turn, outcome.stop_reason, outcome.text, error, usage)

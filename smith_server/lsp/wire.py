@@ -8,6 +8,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Generator
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -19,7 +20,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage, JsonRPCResponseMessage
 
-from smith_server.core.errors import AgentError, AgentFailure, failure, normalize
+from smith_server.core.errors import AgentError, AgentFailure, failure, normalize, public
 from smith_server.lsp import protocol
 from smith_server.lsp.documents import Documents, Snapshot
 from smith_server.lsp.frames import frame
@@ -67,7 +68,7 @@ class Wire(LanguageServerProtocol):
         self._cancels: dict[Any, Callable[[], None]] = {}
         self._tokens: dict[Any, Any] = {}
 
-    def get_message_type(self, method: str) -> type[Any] | None:
+    def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]
         return None if method in _PLAIN else super().get_message_type(method)
 
     def receive(self, body: bytes) -> None:
@@ -121,7 +122,7 @@ class Wire(LanguageServerProtocol):
         token = params.get("workDoneToken")
         arrival = Arrival(self.documents.snapshot(), token, lambda action: self._cancels.update({msg_id: action}))
         task = asyncio.ensure_future(self._run_command(msg_id, command, arguments[0], arrival))
-        self._cancels[msg_id] = lambda: task.cancel() and None
+        self._cancels[msg_id] = partial(_cancel_task, task)
         if token is not None:
             self._tokens[token] = msg_id
         task.add_done_callback(lambda _: self._forget(msg_id, token))
@@ -147,7 +148,7 @@ class Wire(LanguageServerProtocol):
     def _send_error(self, msg_id: Any, code: int, message: str, error: AgentError | None = None) -> None:
         body: dict[str, Any] = {"code": code, "message": message}
         if error is not None:
-            body["data"] = msgspec.structs.asdict(msgspec.structs.replace(error, cause=""))
+            body["data"] = msgspec.to_builtins(public(error))
         self._send({"jsonrpc": "2.0", "id": msg_id, "error": body})
 
     def notify_plain(self, method: str, params: Any) -> int:
@@ -171,15 +172,15 @@ class Wire(LanguageServerProtocol):
         return len(data)
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
-    def lsp_text_document__did_open(self, params: dict[str, Any]) -> None:
+    def lsp_text_document__did_open(self, params: Any) -> None:
         self.documents.did_open(params)
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
-    def lsp_text_document__did_change(self, params: dict[str, Any]) -> None:
+    def lsp_text_document__did_change(self, params: Any) -> None:
         self.documents.did_change(params)
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
-    def lsp_text_document__did_close(self, params: dict[str, Any]) -> None:
+    def lsp_text_document__did_close(self, params: Any) -> None:
         self.documents.did_close(params)
 
     @lsp_method(types.INITIALIZE)
@@ -194,6 +195,10 @@ class Wire(LanguageServerProtocol):
     def lsp_exit(self, *args: Any) -> Generator[Any, Any, None]:
         """Leaves the end of the process to the server's own `exit` handler."""
         yield self.fm.features[types.EXIT], (self._shutdown,), None
+
+
+def _cancel_task(task: "asyncio.Task[None]") -> None:
+    task.cancel()
 
 
 def encode(message: Any) -> bytes:
@@ -216,7 +221,7 @@ def _clean(node: Any) -> Any:
 
 def plain_converter() -> Converter:
     """pygls' converter, but messages of ours keep their params and results as plain dictionaries."""
-    converter = default_converter()
+    converter: Converter = default_converter()  # type: ignore[no-untyped-call]
     for kind in (JsonRPCRequestMessage, JsonRPCNotification, JsonRPCResponseMessage):
         converter.register_structure_hook(kind, _plain_fields)
     return converter

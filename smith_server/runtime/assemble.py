@@ -10,7 +10,7 @@ from smith_server.config import secrets
 from smith_server.config.schema import Settings
 from smith_server.context.prompt import Project, system_prompt
 from smith_server.core.cancel import CancelToken
-from smith_server.core.editor import Editor
+from smith_server.core.editor import Editor, Receipt
 from smith_server.core.messages import Message
 from smith_server.core.ports import Approver, Request, Stored
 from smith_server.core.scope import TurnInput
@@ -124,7 +124,14 @@ class Assembler:
         kit = self._kits.get(session.id)
         if kit is None:
             editor = self._face.editor(session)
-            texts = Texts(editor, session.root, rebase=settings.editor.rebase)
+            texts = Texts(editor, rebase=settings.editor.rebase, environment=self._environ)
+            editor.on_late(lambda change, receipt: _late(session, texts, change, receipt))
             local = Local(texts, self._processes, settings.bash.timeout, settings.bash.max_output_bytes)
             kit = self._kits[session.id] = Kit(editor, local_tools(local))
         return kit
+
+
+def _late(session: Session, texts: Texts, change: str, receipt: Receipt) -> None:
+    """A receipt that came too late corrects what is known and reaches the model with the next request."""
+    texts.late_receipt(change, receipt)
+    session.inbox.put(f"[The editor answered late: the edit whose fate was unknown is {receipt.status}.]")

@@ -67,7 +67,7 @@ class Shelf:
             await self._database.call(partial(conversations.point, root=str(root), conversation=opened.id))
         return opened
 
-    async def list(self, root: Path, limit: int) -> Sequence[Header]:
+    async def listed(self, root: Path, limit: int) -> Sequence[Header]:
         """The conversations of a project, last used first."""
         return await self._database.call(partial(conversations.listed, root=str(root), limit=limit))
 

@@ -2,20 +2,21 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+import msgspec
 from msgspec import Struct
 
 from smith_server.config.schema import ProviderSettings, Settings
 from smith_server.core.errors import failure
-from smith_server.llm.presets import PRESETS, Preset, ollama_address
+from smith_server.llm.presets import PRESETS, Preset, preset
+from smith_server.llm.stall import Timeouts
 
 Answers = Callable[[str], Awaitable[bool]]
 
 
 class Choice(Struct, frozen=True):
-    """A provider ready to be built: its preset, address, key ("" for none), and why it was chosen."""
+    """A provider ready to be built: its preset at the right address, its key ("" for none), why it was chosen."""
 
     preset: Preset
-    base_url: str
     key: str
     why: str
 
@@ -26,48 +27,39 @@ async def choose_provider(settings: Settings, environ: Mapping[str, str], answer
     Order: named by flag, variable or file; `llm_config.api_url`; the first key in the environment;
     an Ollama that `answers`. Raises a `policy` failure `no_provider` that lists the ways to get one.
     """
-    named = settings.defaults.provider
-    if wanted := environ.get("SMITH_PROVIDER", "").lower():
-        _known(wanted)
-    if named:
-        return _named(named, settings, environ, f"provider {named} is set")
+    wanted = environ.get("SMITH_PROVIDER", "").lower()
+    if wanted and wanted != "scripted" and wanted not in PRESETS:
+        known = ", ".join(PRESETS)
+        raise failure("schema", "unknown_provider", f"SMITH_PROVIDER={wanted} is unknown. Use one of: {known}.")
+    if named := settings.defaults.provider:
+        return _choice(named, settings, environ, f"provider {named} is set")
     if settings.llm_config.api_url:
-        return _named("custom", settings, environ, "llm_config.api_url is set")
+        return _choice("custom", settings, environ, "llm_config.api_url is set")
     for name in ("openrouter", "openai"):
         if environ.get(PRESETS[name].key_variable):
-            return _named(name, settings, environ, f"{PRESETS[name].key_variable} is in the environment")
-    ollama = _named("ollama", settings, environ, "an Ollama answers on this machine")
-    if await answers(ollama.base_url):
+            return _choice(name, settings, environ, f"{PRESETS[name].key_variable} is in the environment")
+    ollama = _choice("ollama", settings, environ, "an Ollama answers on this machine")
+    if await answers(ollama.preset.base_url.removesuffix("/v1")):
         return ollama
     raise failure("policy", "no_provider", _ways(environ))
 
 
-def _known(name: str) -> None:
-    if name not in PRESETS and name != "scripted":
-        raise failure(
-            "schema", "unknown_provider", f"SMITH_PROVIDER={name} is unknown; there are {', '.join(PRESETS)}."
-        )
-
-
-def _named(name: str, settings: Settings, environ: Mapping[str, str], why: str) -> Choice:
-    preset = PRESETS[name]
-    own = provider_settings(settings, name)
-    variable = settings.llm_config.api_key_env if name == "custom" else preset.key_variable
-    key = environ.get(variable, "") if variable else ""
-    if preset.needs_key and not key:
-        raise failure("policy", "no_key", f"{name} needs a key: set {variable} in the environment of smith.")
-    address = own.base_url or _address(name, preset, settings, environ)
-    if not address:
+def _choice(name: str, settings: Settings, environ: Mapping[str, str], why: str) -> Choice:
+    own, limits = provider_settings(settings, name), settings.llm_config
+    address = own.base_url or (limits.api_url if name == "custom" else "")
+    if name == "custom" and not address:
         raise failure("policy", "no_address", "The provider `custom` needs `llm_config.api_url` in the settings.")
-    return Choice(preset, address, key, why)
-
-
-def _address(name: str, preset: Preset, settings: Settings, environ: Mapping[str, str]) -> str:
-    if name == "custom":
-        return settings.llm_config.api_url
-    if name == "ollama":
-        return ollama_address(environ.get("OLLAMA_HOST", ""))
-    return preset.base_url
+    found = preset(name, environ, address)
+    variable = limits.api_key_env if name == "custom" else found.key_variable
+    timeouts = Timeouts(
+        connect=limits.connect_timeout,
+        send=limits.send_timeout,
+        stall=limits.stream_stall_timeout,
+        whole=limits.timeout,
+    )
+    headers = {**found.headers, **own.headers}
+    found = msgspec.structs.replace(found, key_variable=variable, timeouts=timeouts, headers=headers)
+    return Choice(found, environ.get(variable, "") if variable else "", why)
 
 
 def provider_settings(settings: Settings, name: str) -> ProviderSettings:
@@ -76,14 +68,14 @@ def provider_settings(settings: Settings, name: str) -> ProviderSettings:
     return own
 
 
-def choose_model(asked: str, role: str, settings: Settings, preset: Preset) -> str:
+def choose_model(asked: str, role: str, settings: Settings, at: Preset) -> str:
     """The model of a turn, or "" when only the provider's own list can tell.
 
     Order: asked for with the prompt; `models` by role, then `default`; `default_model`; the provider's
     setting; the provider's built-in.
     """
-    own = provider_settings(settings, preset.name).model
-    if preset.name == "custom":
+    own = provider_settings(settings, at.name).model
+    if at.name == "custom":
         own = own or settings.llm_config.model
     steps = (
         asked,
@@ -91,7 +83,7 @@ def choose_model(asked: str, role: str, settings: Settings, preset: Preset) -> s
         settings.models.get("default", ""),
         settings.default_model,
         own,
-        preset.model,
+        at.default_model,
     )
     return next((name for name in steps if name), "")
 

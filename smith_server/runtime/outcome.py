@@ -75,9 +75,9 @@ class TurnRecord:
                 self.denied.append(event.name)
             case "cancelled":
                 self._calls["closed" if event.mutation == "none" else "killed"].append(label)
-            case "withdrawn":
+            case "edit_withdrawn":
                 self._calls["dropped"].append(label)
-            case "unknown":
+            case "edit_unknown":
                 self._calls["unknown"].append(label)
             case "" if event.diff:
                 self._calls["applied"].append(label)

@@ -7,9 +7,11 @@ from smith_server.config.schema import Settings
 from smith_server.core.errors import failure
 from smith_server.core.events import Notice
 from smith_server.core.ports import Emit, Provider
-from smith_server.llm.http import HttpProvider, Limits, answers
+from smith_server.llm.http import Connections
+from smith_server.llm.probe import answers
+from smith_server.llm.provider import HttpProvider
 from smith_server.llm.scripted import ScriptedProvider
-from smith_server.runtime.models import Choice, choose_model, choose_provider, only_model, provider_settings
+from smith_server.runtime.models import Choice, choose_model, choose_provider, only_model
 
 
 class Providers:
@@ -17,7 +19,8 @@ class Providers:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
-        self._built: dict[tuple[object, ...], HttpProvider] = {}
+        self._connections = Connections()
+        self._built: dict[tuple[str, str], tuple[Choice, HttpProvider]] = {}
         self._scripted: ScriptedProvider | None = None
         self._said: set[str] = set()
 
@@ -29,7 +32,7 @@ class Providers:
         if settings.defaults.provider == "scripted":
             return self._script(), asked or "script"
         choice = await choose_provider(settings, self._environ, answers)
-        provider = self._build(choice, settings)
+        provider = self._build(choice)
         model = choose_model(asked, role, settings, choice.preset)
         if not model:
             model = only_model(await provider.models(), choice.preset.name)
@@ -43,21 +46,19 @@ class Providers:
         if settings.defaults.provider == "scripted":
             return
         choice = await choose_provider(settings, self._environ, answers)
-        await self._build(choice, settings).warm()
+        await self._build(choice).warm()
 
     async def close(self) -> None:
         """Close all connections."""
-        for provider in self._built.values():
-            await provider.close()
+        await self._connections.close()
 
-    def _build(self, choice: Choice, settings: Settings) -> HttpProvider:
-        own = provider_settings(settings, choice.preset.name)
-        limits = settings.llm_config
-        key = (choice.preset.name, choice.base_url, choice.key, tuple(own.headers.items()), limits)
-        if key not in self._built:
-            timing = Limits(limits.connect_timeout, limits.send_timeout, limits.stream_stall_timeout, limits.timeout)
-            self._built[key] = HttpProvider(choice.preset, choice.base_url, choice.key, own.headers, timing)
-        return self._built[key]
+    def _build(self, choice: Choice) -> HttpProvider:
+        """One per address, so that what was encoded for it once is kept; anew when its settings change."""
+        place = (choice.preset.name, choice.preset.base_url)
+        known = self._built.get(place)
+        if known is None or known[0] != choice:
+            known = self._built[place] = (choice, HttpProvider(choice.preset, self._connections, choice.key))
+        return known[1]
 
     def _script(self) -> ScriptedProvider:
         if self._scripted is None:
@@ -66,5 +67,5 @@ class Providers:
                 raise failure(
                     "policy", "no_script", "The provider `scripted` needs SMITH_SCRIPT, the path of a script."
                 )
-            self._scripted = ScriptedProvider.load(Path(path))
+            self._scripted = ScriptedProvider.of_file(Path(path))
         return self._scripted

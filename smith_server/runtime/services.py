@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from smith_server.config import secrets
@@ -14,7 +13,7 @@ from smith_server.config.paths import Places
 from smith_server.config.schema import Settings
 from smith_server.core.cancel import CancelToken
 from smith_server.core.conversation import Conversation
-from smith_server.core.errors import AgentError, failure
+from smith_server.core.errors import AgentError, failure, public
 from smith_server.core.events import Envelope, Event, Notice, PersistenceFailed, SessionStarted, SessionStopped
 from smith_server.core.messages import Usage
 from smith_server.core.scope import TurnInput
@@ -81,7 +80,8 @@ class Services:
         await asyncio.gather(*(session.close() for session in self._sessions.values()))
         for session in self._sessions.values():
             self._post(session.id, SessionStopped(reason=reason))
-        await self._processes.end_all()
+        await self._processes.close()
+        self._guard.close()
         await self.bus.stop()
         await self._shelf.release(self._sessions)
         await self._providers.close()
@@ -129,7 +129,7 @@ class Services:
     async def conversations(self, root: Path, limit: int) -> Sequence[Header]:
         """The stored conversations of a project, newest first."""
         await self.bus.told()
-        return await self._shelf.list(root, limit)
+        return await self._shelf.listed(root, limit)
 
     async def full_id(self, beginning: str, root: Path) -> str:
         """The one conversation whose id begins so. Raises a `schema` failure when there is not exactly one."""
@@ -179,8 +179,7 @@ class Services:
         await self._journal.settled()
 
     def _trouble(self, conversation: str, error: AgentError) -> None:
-        plain = msgspec.structs.replace(error, cause="")
-        self._post(conversation, PersistenceFailed(error=plain))
+        self._post(conversation, PersistenceFailed(error=public(error)))
 
     def _post(self, conversation: str, event: Event) -> None:
         session = self._sessions.get(conversation)

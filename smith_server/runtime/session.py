@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from smith_server.core.cancel import CancelToken
 from smith_server.core.conversation import Conversation
-from smith_server.core.errors import AgentFailure, Cancelled, failure, normalize
+from smith_server.core.errors import AgentFailure, Cancelled, failure, normalize, public
 from smith_server.core.events import (
     Envelope,
     Event,
@@ -205,6 +205,6 @@ def _last_event(end: TurnEnd) -> Event:
             return TurnCancelled(usage=end.usage)
         case "error":
             assert end.error is not None, "a turn that failed says why"
-            return TurnFailed(error=end.error, usage=end.usage)
+            return TurnFailed(error=public(end.error), usage=end.usage)
         case reason:
             return TurnCompleted(stop_reason=reason, usage=end.usage)

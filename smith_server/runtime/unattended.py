@@ -1,6 +1,6 @@
 """Stand-ins for runs without an editor and without a person."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from smith_server.core.cancel import CancelToken
@@ -16,6 +16,9 @@ class NoEditor:
 
     async def apply(self, change: Change) -> Receipt:
         return Receipt("gone")
+
+    def on_late(self, listener: Callable[[str, Receipt], None]) -> None:
+        return None
 
     async def unsaved(self) -> Sequence[OpenText]:
         return ()

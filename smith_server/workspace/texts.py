@@ -112,7 +112,7 @@ class Texts:
             )
         given = known_hash.strip().lower()
         try:
-            ground = await self._ground(place)
+            ground = await self._ground(place, certain=True)
         except ToolRefusal as problem:
             if problem.error.code != "file_not_found" or not isinstance(edit, Rewrite) or given:
                 raise
@@ -166,8 +166,8 @@ class Texts:
                 if receipt.status == "applied" and receipt.hash in ("", pending.plan.hash):
                     self._note(pending.plan)
 
-    async def _ground(self, place: Place) -> Ground:
-        buffer = await self._editor.open_text(place.real)
+    async def _ground(self, place: Place, *, certain: bool = False) -> Ground:
+        buffer = await self._editor.open_text(place.real, certain=certain)
         if buffer is None:
             return ground_on_disk(await asyncio.to_thread(read_file, place, self._most_bytes))
         if len(buffer.text) > self._most_bytes:

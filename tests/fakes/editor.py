@@ -35,7 +35,7 @@ class FakeEditor:
         self.buffers.pop(path, None)
         self.modified.discard(path)
 
-    async def open_text(self, path: Path) -> OpenText | None:
+    async def open_text(self, path: Path, *, certain: bool = False) -> OpenText | None:
         found = self._visiting(path)
         if found is None:
             return None
@@ -56,6 +56,9 @@ class FakeEditor:
         self.undo.append((found, text))
         self.type(found, apply_hunks(text, change.hunks))
         return self.answer or Receipt("applied", hash=text_hash(self.buffers[found]))
+
+    def on_late(self, listener: Callable[[str, Receipt], None]) -> None:
+        self.late = listener
 
     async def unsaved(self) -> Sequence[OpenText]:
         return [text for path in sorted(self.modified) if (text := await self.open_text(path)) is not None]

@@ -91,6 +91,7 @@ class Server:
         self.connections = 0
         self.port = 0
         self.gone_at = 0.0
+        self.open: dict[asyncio.Task[None] | None, asyncio.StreamWriter] = {}
         self.arrived = asyncio.Event()
         self.gone = asyncio.Event()
 
@@ -100,6 +101,7 @@ class Server:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self.open[asyncio.current_task()] = writer
         line = Line(reader, writer)
         try:
             while (asked := await _next_request(reader)) is not None:
@@ -114,6 +116,15 @@ class Server:
             self.gone_at = time.monotonic()
             self.gone.set()
             writer.close()
+            del self.open[asyncio.current_task()]
+
+    async def hang_up(self) -> None:
+        """End every connection, and what still answers on it."""
+        for writer in self.open.values():
+            writer.transport.abort()
+        tasks = [task for task in self.open if task is not None]
+        if tasks:
+            await asyncio.wait(tasks)
 
 
 @asynccontextmanager
@@ -126,6 +137,7 @@ async def serving(*answers: Answering) -> AsyncIterator[Server]:
         yield server
     finally:
         listener.close()
+        await server.hang_up()
 
 
 async def _next_request(reader: asyncio.StreamReader) -> Asked | None:

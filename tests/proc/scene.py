@@ -48,6 +48,12 @@ def shell(text: str, limit: float | None = None, keep: int = 262_144) -> Command
     return Command(("/bin/bash", "-c", text), Path.cwd(), limit, keep)
 
 
+def left_behind(seconds: str) -> str:
+    """A command that leaves a `sleep` in the background, surely no copy of its shell any more, and says its pid."""
+    started = "until [[ $(ps -o comm= -p $!) == *sleep ]]; do :; done"
+    return f"sleep {seconds} >/dev/null 2>&1 & {started}; echo $!"
+
+
 class Cancellable:
     """A command in the middle of its run, to be cancelled as a turn does it."""
 

@@ -142,7 +142,8 @@ def test_a_guard_is_deaf_to_everything_but_the_end_of_its_server(
 ) -> None:
     group = start("sleep", "1000")
     assert script.stdin is not None
-    script.stdin.write(f"+ {group.pid}\n")
+    more_than_a_pipe_holds = "- 1\n" * 30_000  # so that it is reading when the last of it is written
+    script.stdin.write(f"+ {group.pid}\n{more_than_a_pipe_holds}")
     script.stdin.flush()
 
     script.send_signal(number)

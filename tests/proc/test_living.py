@@ -1,7 +1,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -17,25 +17,27 @@ def seconds() -> str:
 
 
 @pytest.fixture
-def leader(seconds: str) -> "Iterator[subprocess.Popen[bytes]]":
+async def leader(seconds: str) -> "AsyncIterator[subprocess.Popen[bytes]]":
     env = {**os.environ, "SMITH_CALL": f"outer.1. {MARK}7."}
     text = f"sleep {seconds} & env -i sleep {seconds} & wait"
     process = start("/bin/bash", "-c", text, env=env)
     yield process
     os.killpg(process.pid, 9)
     process.wait()
+    assert await until(lambda: not alive(seconds))
 
 
 @pytest.mark.parametrize("by_ps", [False, True], ids=["as the system tells", "by ps"])
 async def test_a_group_is_listed_whole(leader: "subprocess.Popen[bytes]", seconds: str, by_ps: bool) -> None:
-    assert await until(lambda: len(alive(f"sleep {seconds}")) == 3)
+    shell = f"/bin/bash -c sleep {seconds} & env -i sleep {seconds} & wait"[:80]
+    names = sorted([shell, f"sleep {seconds}", f"sleep {seconds}"])
 
-    found = tuple(from_ps({leader.pid})) if by_ps else living({leader.pid}, "none")
+    def found() -> tuple[Process, ...]:
+        return tuple(from_ps({leader.pid})) if by_ps else living({leader.pid}, "none")
 
-    shell = Process(leader.pid, leader.pid, f"/bin/bash -c sleep {seconds} & env -i sleep {seconds} & wait"[:80])
-    assert {(each.group, each.name) for each in found} == {(leader.pid, shell.name), (leader.pid, f"sleep {seconds}")}
-    assert len(found) == 3
-    assert shell in found
+    assert await until(lambda: sorted(each.name for each in found()) == names)
+    assert {each.group for each in found()} == {leader.pid}
+    assert Process(leader.pid, leader.pid, shell) in found()
 
 
 async def test_ps_finds_a_child_that_made_a_group_of_its_own(seconds: str) -> None:
@@ -81,7 +83,7 @@ if sys.platform == "linux":
     ) -> None:
         assert await until(lambda: len(alive(f"sleep {seconds}")) == 3)
 
-        assert len(living((), mark)) == count
+        assert await until(lambda: len(living((), mark)) == count)
 
     def test_a_mark_copied_into_another_variable_is_none(seconds: str) -> None:
         env = {**os.environ, "COPY": f"SMITH_CALL={MARK}7."}

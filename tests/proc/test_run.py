@@ -14,7 +14,7 @@ from smith_server.core.errors import ToolRefusal
 from smith_server.proc.guard import Guard
 from smith_server.proc.output import Output
 from smith_server.proc.run import Command, Outcome, Processes
-from tests.proc.scene import REPO, Cancellable, alive, shell, unique_seconds, until
+from tests.proc.scene import REPO, Cancellable, alive, left_behind, shell, unique_seconds, until
 
 IN_GROUP = {
     "plain": "sleep {s} & echo hi",
@@ -70,7 +70,7 @@ async def test_a_call_returns_when_its_shell_exits_and_the_session_takes_the_res
 async def test_what_is_left_in_the_background_is_named(processes: Processes) -> None:
     seconds = unique_seconds()
 
-    outcome = await run(processes, f"sleep {seconds} >/dev/null 2>&1 & echo $!")
+    outcome = await run(processes, left_behind(seconds))
 
     assert [(each.pid, each.name) for each in outcome.left] == [(int(outcome.output.head), f"sleep {seconds}")]
 
