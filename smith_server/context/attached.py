@@ -1,4 +1,4 @@
-"""What a person pointed at when they sent a prompt, as words in front of it."""
+"""What a person pointed at when they sent a prompt, as words behind it."""
 
 from msgspec import Struct
 
@@ -13,16 +13,16 @@ class Attached(Struct, frozen=True):
     selection: str = ""
 
 
-def with_attached(text: str, attached: Attached) -> str:
-    """`text` with a short block that names the file and shows the selection."""
+def in_words(attached: Attached) -> str:
+    """A short block that names the file and shows the selection."""
     where = attached.path
     if attached.lines is not None:
         first, last = attached.lines
         where += f", line {first}" if first == last else f", lines {first}-{last}"
     if not attached.selection:
-        return f"{text}\n\n[In the editor: {where}]"
+        return f"[In the editor: {where}]"
     shown = attached.selection[:MOST_SELECTED]
     left_out = len(attached.selection) - len(shown)
     more = f"\n[{left_out} more characters]" if left_out else ""
     fence = "```" if "```" not in shown else "~~~~~~"
-    return f"{text}\n\n[Selected in the editor: {where}]\n{fence}\n{shown.rstrip()}{more}\n{fence}"
+    return f"[Selected in the editor: {where}]\n{fence}\n{shown.rstrip()}{more}\n{fence}"

@@ -46,10 +46,16 @@ Part = Text | Thinking | Call
 
 
 class UserMessage(Struct, frozen=True, tag="user", omit_defaults=True):
-    """What a person, or a program in their place, said."""
+    """What a person, or a program in their place, said; `attached` is what they pointed at, in words."""
 
     id: str
     text: str
+    attached: str = ""
+
+    @property
+    def whole(self) -> str:
+        """What the model reads."""
+        return f"{self.text}\n\n{self.attached}" if self.attached else self.text
 
 
 class AssistantMessage(Struct, frozen=True, tag="assistant", omit_defaults=True):

@@ -128,7 +128,7 @@ class OpenAIEncoder:
     def _shape(self, message: Message, model: str) -> dict[str, Any]:
         match message:
             case UserMessage():
-                return {"role": "user", "content": message.text}
+                return {"role": "user", "content": message.whole}
             case ToolMessage():
                 return {"role": "tool", "tool_call_id": self._fit(message.call_id), "content": message.content}
             case AssistantMessage():

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from lsprotocol import types
 
-from smith_server.context.attached import Attached, with_attached
+from smith_server.context.attached import Attached, in_words
 from smith_server.core.errors import public
 from smith_server.core.events import CallStarted, Envelope
 from smith_server.lsp.documents import Snapshot, uri_path
@@ -39,7 +39,7 @@ class Turns:
         """Run a prompt; the answer comes after the last event of its turn, however that ended."""
         args = decode(argument, TurnArguments)
         session = await self._session(args)
-        prompt = Prompt(_text(args, arrival.documents), args.model, _cwd(args.context))
+        prompt = Prompt(args.text, args.model, _cwd(args.context), _attached(args.context, arrival.documents))
         ticket = await session.submit(prompt, queue=args.queue)
         if not args.wait:
             return msgspec.to_builtins(TurnAnswer(session.id, session.turn))
@@ -116,15 +116,14 @@ def _cwd(context: TurnContext) -> Path | None:
     return Path(context.cwd) if context.cwd else None
 
 
-def _text(args: TurnArguments, documents: Snapshot) -> str:
-    """The prompt with what the person pointed at, as the documents were when they sent it."""
-    context = args.context
+def _attached(context: TurnContext, documents: Snapshot) -> str:
+    """What the person pointed at, as the documents were when they sent the prompt."""
     path = uri_path(context.uri) if context.uri else None
     if path is None:
-        return args.text
+        return ""
     selection = context.selection
     lines = (context.range.start.line + 1, context.range.end.line + 1) if context.range else None
     document = documents.get(context.uri)
     if not selection and context.range and document and context.range.start != context.range.end:
         selection = "".join(document.lines[context.range.start.line : context.range.end.line + 1])
-    return with_attached(args.text, Attached(str(path), lines, selection))
+    return in_words(Attached(str(path), lines, selection))

@@ -5,7 +5,6 @@ that run on after they were cancelled, tracebacks sent to the client, bodies in 
 """
 
 import asyncio
-import json
 import logging
 from collections.abc import Awaitable, Callable, Generator
 from functools import partial
@@ -157,14 +156,13 @@ class Wire(LanguageServerProtocol):
 
     def _send_data(self, data: Any) -> None:
         if isinstance(data, JsonRPCNotification | JsonRPCRequestMessage | JsonRPCResponseMessage):
-            plain = {
-                name: getattr(data, name)
-                for name in ("jsonrpc", "id", "method", "params", "result")
-                if hasattr(data, name)
-            }
-            self._send(plain)
+            fields = {field.name: getattr(data, field.name) for field in data.__attrs_attrs__}
+            self._send({name: self._in_wire_spelling(value) for name, value in fields.items()})
         elif data:
-            self._send(json.loads(json.dumps(data, default=self._serialize_message)))
+            self._send(self._converter.unstructure(data))
+
+    def _in_wire_spelling(self, value: Any) -> Any:
+        return self._converter.unstructure(value) if hasattr(value, "__attrs_attrs__") else value
 
     def _send(self, message: dict[str, Any]) -> int:
         data = frame(encode(message))
@@ -189,6 +187,7 @@ class Wire(LanguageServerProtocol):
         result = yield from super().lsp_initialize(params)
         own = {"protocol": protocol.VERSION, "version": self._server.version}
         result.capabilities.experimental = {"smith": own}
+        result.capabilities.execute_command_provider = types.ExecuteCommandOptions(commands=list(self.commands))
         return result
 
     @lsp_method(types.EXIT)

@@ -36,11 +36,13 @@ log = logging.getLogger(__name__)
 
 
 class Prompt(Struct, frozen=True):
-    """What a person sends: the text with what was attached to it, and the model to use ("" for the usual)."""
+    """What a person sends: the text, the model to use ("" for the usual), their folder, and in words what they
+    pointed at."""
 
     text: str
     model: str = ""
     cwd: Path | None = None
+    attached: str = ""
 
 
 class Ticket(Struct, eq=False):
@@ -168,7 +170,7 @@ class Session:
         record, token = TurnRecord(self.talk.begin_turn()), CancelToken()
         self._running = (record, token, ticket)
         self.emit(TurnStarted(text=ticket.prompt.text, queued=ticket.id))
-        message = UserMessage(self.talk.mint(), ticket.prompt.text)
+        message = UserMessage(self.talk.mint(), ticket.prompt.text, ticket.prompt.attached)
         self.talk.add(message)
         self.emit(MessageAdded(message=message))
         end = await self._run(ticket.prompt, token, self.emit)

@@ -7,7 +7,7 @@ surrogates and whole numbers any size: what a tool or a provider said is stored 
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-import msgpack  # type: ignore[import-untyped]
+import msgpack
 import msgspec
 
 from smith_server.core.errors import failure

@@ -1,0 +1,292 @@
+-- What a person can do, by name. Commands and maps only point here.
+
+local api = vim.api
+local chats = require('smith.chats')
+local config = require('smith.config')
+local context = require('smith.context')
+local layout = require('smith.view.layout')
+local log = require('smith.log')
+local pager = require('smith.view.pager')
+local protocol = require('smith.protocol')
+local session = require('smith.session')
+
+local M = {}
+
+---@return smith.Session of the current buffer
+local function here()
+  return session.get(session.root_of(api.nvim_get_current_buf()))
+end
+
+---@param err table?
+---@return string?
+local function message_of(err)
+  if not err then
+    return nil
+  end
+  local data = type(err.data) == 'table' and err.data or {}
+  return data.message or err.message or 'the server gave an error'
+end
+
+-- What was typed is never lost: it goes back where it came from when it did not arrive.
+---@param chat smith.Chat
+---@param text string
+---@param message string
+local function give_back(chat, self, text, message)
+  local turn = self:conversation() and self:conversation().turn
+  if not (turn and turn.text == text) and chat.input:text() == '' then
+    chat.input:set(text)
+  end
+  self:take({ kind = 'agent_error', error = { message = message } })
+end
+
+---@param self smith.Session
+---@param chat smith.Chat
+---@param text string
+---@param extra smith.Context?
+local function start_turn(self, chat, text, extra)
+  local connection, problem = self:start()
+  if not connection then
+    return give_back(chat, self, text, problem or '')
+  end
+  local argument = { text = text }
+  argument.context = extra and context.on_wire(extra, connection:encoding()) or nil
+  self:command(protocol.command.turn, argument, function(err, result)
+    local message = message_of(err)
+    if message then
+      give_back(chat, self, text, message)
+    elseif type(result) == 'table' and type(result.error) == 'table' then
+      self:take({ kind = 'agent_error', error = result.error })
+    end
+  end, chat.buf)
+end
+
+---@param self smith.Session
+---@param line string
+---@param result table
+local function show_slash(self, line, result)
+  local failed = type(result.error) == 'table' and result.error.message
+  local text = failed or result.text
+  if text then
+    self:take({ kind = 'local_answer', line = line, level = failed and 'error' or 'info', text = text })
+  end
+  if type(result.ui) == 'table' and result.ui.type == 'pager' then
+    pager.open(result.ui)
+  end
+end
+
+---@param self smith.Session
+---@param chat smith.Chat
+---@param line string
+local function run_slash(self, chat, line)
+  self:command(protocol.command.slash, { line = line }, function(err, result)
+    local message = message_of(err)
+    show_slash(self, line, message and { error = { message = message } } or result or {})
+  end, chat.buf)
+end
+
+--- Sends `text` to the agent of `self`: a line that begins with one slash is a command.
+---@param self smith.Session
+---@param text string
+---@param extra smith.Context?
+local function submit(self, text, extra)
+  local chat = chats.get(self)
+  if text:sub(1, 1) == '/' and text:sub(1, 2) ~= '//' then
+    run_slash(self, chat, text)
+  else
+    start_turn(self, chat, text, extra)
+  end
+end
+
+--- Opens the chat of the project and goes to its prompt.
+function M.open()
+  local self = here()
+  local chat = chats.get(self)
+  local win = layout.open(chat.buf, true)
+  chat.input:go_to_end(win)
+  local _, problem = self:start()
+  if problem then
+    log.tell(problem, 'error')
+  end
+  if config.values.start_insert then
+    vim.cmd('startinsert!')
+  end
+end
+
+function M.close()
+  layout.close(chats.get(here()).buf)
+end
+
+function M.toggle()
+  if layout.window(chats.get(here()).buf) then
+    M.close()
+  else
+    M.open()
+  end
+end
+
+--- Sends what stands in the prompt of the chat.
+function M.send_prompt()
+  local self = here()
+  local chat = chats.get(self)
+  local text = chat.input:take()
+  if text == '' then
+    return
+  end
+  local extra = chat.context or chats.file_beside(self)
+  chat.context = nil
+  submit(self, text, extra)
+end
+
+--- Sends `text` with the file of the current buffer, without going to the chat.
+---@param text string
+---@param extra smith.Context?
+function M.send(text, extra)
+  local self = here()
+  local chat = chats.get(self)
+  layout.open(chat.buf, false)
+  chat.input:remember(text)
+  submit(self, text, extra or context.of_buffer(api.nvim_get_current_buf()))
+end
+
+---@param extra smith.Context?
+local function attach(extra)
+  if not extra then
+    log.tell('this buffer visits no file', 'warn')
+    return
+  end
+  chats.get(here()).context = extra
+  M.open()
+  chats.get(here()):refresh()
+end
+
+--- Lets the file of the current buffer go with the next prompt, and goes to the prompt.
+function M.attach_buffer()
+  attach(context.of_buffer(api.nvim_get_current_buf()))
+end
+
+--- The same with what is selected in visual mode.
+function M.attach_selection()
+  local mode = api.nvim_get_mode().mode
+  local buf = api.nvim_get_current_buf()
+  local extra = context.of_region(buf, vim.fn.getpos('v'), vim.fn.getpos('.'), mode)
+  vim.cmd('normal! \27')
+  attach(extra)
+end
+
+--- The same with lines.
+---@param first integer
+---@param last integer
+function M.attach_lines(first, last)
+  attach(context.of_lines(api.nvim_get_current_buf(), first, last))
+end
+
+---@return smith.Session[] whose turn runs: the one of this buffer, else all others
+local function running()
+  local self = here()
+  if self:is_running() then
+    return { self }
+  end
+  return vim.tbl_filter(function(other)
+    return other:is_running()
+  end, session.all())
+end
+
+---@param self smith.Session
+local function cancel(self)
+  local conversation = self:conversation()
+  local argument = { conversation = conversation and conversation.id or nil }
+  self:command(protocol.command.cancel, argument, function(err, result)
+    local unknown = type(result) == 'table' and result.unknown or {}
+    if err then
+      log.tell('not cancelled: ' .. message_of(err), 'error')
+    elseif type(unknown) == 'table' and #unknown > 0 then
+      log.tell('cancelled; what became of some edits is not known, look at them', 'warn')
+    end
+  end, chats.get(self).buf)
+end
+
+--- Stops the running turn.
+function M.cancel()
+  local selves = running()
+  if #selves == 0 then
+    log.tell('nothing is running')
+  end
+  for _, self in ipairs(selves) do
+    cancel(self)
+  end
+end
+
+---@return smith.Session? one with an open question: of this buffer first
+---@return string? id of its oldest question
+local function asking()
+  local all = session.all()
+  table.insert(all, 1, here())
+  for _, self in ipairs(all) do
+    local conversation = self:conversation()
+    if conversation and conversation.asking[1] then
+      return self, conversation.asking[1]
+    end
+  end
+end
+
+---@param self smith.Session
+---@param id string
+---@param decision 'yes'|'no'|'always'|'quit'
+---@param feedback string?
+local function answer(self, id, decision, feedback)
+  local argument = { id = id, decision = decision, feedback = feedback ~= '' and feedback or nil }
+  self:command(protocol.command.answer, argument, function(err)
+    if err then
+      log.tell('not answered: ' .. message_of(err), 'error')
+    end
+  end, chats.get(self).buf)
+end
+
+--- Answers the question under the cursor, else the oldest one that is open.
+---@param decision 'yes'|'no'|'always'|'quit'
+---@param feedback string?
+function M.answer(decision, feedback)
+  local chat = chats.of_buffer(api.nvim_get_current_buf())
+  local id = chat and chat:question_at_cursor()
+  local self = here()
+  if not id then
+    self, id = asking()
+  end
+  if not self or not id then
+    log.tell('nothing is asked')
+    return
+  end
+  answer(self, id, decision, feedback)
+end
+
+function M.yes()
+  M.answer('yes')
+end
+
+function M.no(feedback)
+  M.answer('no', feedback)
+end
+
+function M.always()
+  M.answer('always')
+end
+
+--- Ends the server of the project; it starts again when it is needed.
+function M.stop()
+  local self = here()
+  if self.connection then
+    self.connection:stop()
+  end
+end
+
+function M.help()
+  vim.cmd('help smith-keys')
+end
+
+--- One line for a status line of the person's own.
+---@return string
+function M.status()
+  return chats.status(here())
+end
+
+return M

@@ -1,0 +1,73 @@
+-- A tool call: one line with what became of it; its diff or output is folded under that line.
+-- While it runs the last lines of its output are shown.
+
+local diff = require('smith.blocks.diff')
+local label = require('smith.blocks.label')
+
+local M = {}
+
+local INDENT = '    '
+local LIMIT = 400
+local LIVE = 5
+local SIGN = { running = '…', ok = '✓', failed = '✗', lost = '–' }
+local GROUP = { running = 'SmithRunning', ok = 'SmithOk', failed = 'SmithFailed', lost = 'SmithDetail' }
+local SLOW_MS = 1000
+
+---@param block smith.Block
+---@return string
+local function outcome(block)
+  if block.status == 'running' then
+    return ''
+  elseif block.status == 'lost' then
+    return ' — no result'
+  end
+  local summary = label.first_line(block.summary)
+  local duration = (block.duration_ms or 0) >= SLOW_MS and (' (%.1f s)'):format(block.duration_ms / 1000) or ''
+  return (summary ~= '' and ' — ' .. summary or '') .. duration
+end
+
+---@param block smith.Block
+---@param width integer
+---@return string
+local function head(block, width)
+  local tail = outcome(block)
+  local room = math.max(width - vim.fn.strdisplaywidth(tail) - 2, 20)
+  local what = label.cut(label.of_call(block.name, block.title, block.arguments), room)
+  return ('%s %s%s'):format(SIGN[block.status], what, tail)
+end
+
+---@param lines string[]
+---@param marks smith.Mark[]
+---@param text string
+---@param limit integer last lines that are shown
+local function add_output(lines, marks, text, limit)
+  local all = vim.split(text, '\n', { plain = true, trimempty = true })
+  local first = math.max(#all - limit + 1, 1)
+  if first > 1 then
+    lines[#lines + 1] = ('%s… %d lines before'):format(INDENT, first - 1)
+  end
+  for i = first, #all do
+    lines[#lines + 1] = INDENT .. all[i]
+    marks[#marks + 1] = { line = #lines - 1, from = 0, to = -1, group = 'SmithOutput' }
+  end
+end
+
+---@param block smith.Block
+---@param width integer
+---@return string[] lines, smith.Mark[] marks
+function M.render(block, width)
+  local lines, marks = { head(block, width) }, {}
+  local sign = #SIGN[block.status]
+  marks[1] = { line = 0, from = 0, to = sign, group = GROUP[block.status] }
+  marks[2] = { line = 0, from = sign + 1, to = sign + 1 + #block.name, group = 'SmithTool' }
+  if block.status == 'running' then
+    add_output(lines, marks, block.output, LIVE)
+  elseif (block.diff or '') ~= '' then
+    diff.add(lines, marks, block.diff, LIMIT)
+  else
+    add_output(lines, marks, block.content or block.output, LIMIT)
+  end
+  return lines, marks
+end
+
+return M

@@ -1,0 +1,30 @@
+-- A unified diff, indented, as part of another block.
+
+local M = {}
+
+local INDENT = '    '
+local GROUPS = { ['+'] = 'SmithAdded', ['-'] = 'SmithRemoved', ['@'] = 'SmithHunk' }
+
+--- Adds the lines of `diff` to `lines` and their highlights to `marks`, at most `limit` of them.
+---@param lines string[]
+---@param marks smith.Mark[]
+---@param diff string
+---@param limit integer
+function M.add(lines, marks, diff, limit)
+  local all = vim.split(diff, '\n', { plain = true, trimempty = true })
+  for i = 1, math.min(#all, limit) do
+    local line = all[i]
+    local header = line:find('^%-%-%- ') or line:find('^%+%+%+ ')
+    local group = header and 'SmithDetail' or GROUPS[line:sub(1, 1)]
+    lines[#lines + 1] = INDENT .. line
+    if group then
+      marks[#marks + 1] = { line = #lines - 1, from = #INDENT, to = -1, group = group }
+    end
+  end
+  if #all > limit then
+    lines[#lines + 1] = ('%s… %d more lines'):format(INDENT, #all - limit)
+    marks[#marks + 1] = { line = #lines - 1, from = 0, to = -1, group = 'SmithDetail' }
+  end
+end
+
+return M

@@ -1,0 +1,136 @@
+-- The chat of each session: made when it is first wanted, told what changes, with its keys and its windows in order.
+
+local api = vim.api
+local chat = require('smith.view.chat')
+local colours = require('smith.view.colours')
+local context = require('smith.context')
+local keymaps = require('smith.keymaps')
+local layout = require('smith.view.layout')
+local log = require('smith.log')
+local session = require('smith.session')
+local winbar = require('smith.view.winbar')
+
+local M = {}
+
+local NARROWEST = 40
+
+---@type table<string, smith.Chat> by root
+local known = {}
+
+--- One line about `self`.
+---@param self smith.Session
+---@return string
+function M.status(self)
+  return winbar.text(self:link(), self:conversation())
+end
+
+-- A question while no chat is in sight is told once; nothing takes the focus or a key.
+---@param self smith.Session
+---@param changed smith.Changed
+---@param buf integer
+local function call_attention(self, changed, buf)
+  for _, block in ipairs(changed.blocks) do
+    if block.kind == 'approval' and not block.decision and not block.told then
+      block.told = true
+      if changed.conversation == self:conversation() and not layout.window(buf) then
+        log.tell(('may I run %s %s? :Smith yes|no|always, :Smith shows it'):format(block.name, block.title), 'warn')
+      end
+    end
+  end
+end
+
+---@param self smith.Session
+---@param changed smith.Changed?
+local function follow(self, changed)
+  local own = known[self.root]
+  if not own or not own:is_valid() then
+    return
+  end
+  if not changed then
+    own:show(self:conversation())
+  elseif changed.conversation == self:conversation() or not self:conversation() then
+    own:update(changed)
+    call_attention(self, changed, own.buf)
+  end
+  keymaps.follow(self:is_running() and self.touched or {})
+  winbar.show(own.buf, M.status(self))
+end
+
+---@param self smith.Session
+---@param own smith.Chat
+local function watch_windows(self, own)
+  local group = api.nvim_create_augroup('smith.windows.' .. own.buf, { clear = true })
+  api.nvim_create_autocmd('BufWinEnter', {
+    group = group,
+    buffer = own.buf,
+    callback = function()
+      local win = api.nvim_get_current_win()
+      layout.dress(win)
+      own.draw.width = math.max(api.nvim_win_get_width(win) - 1, NARROWEST)
+      own.draw:fold_window(win)
+      winbar.show(own.buf, M.status(self))
+    end,
+  })
+  api.nvim_create_autocmd('BufWipeout', {
+    group = group,
+    buffer = own.buf,
+    callback = function()
+      known[self.root] = nil
+      chat.forget(own.buf)
+    end,
+  })
+end
+
+---@param self smith.Session
+---@return smith.Chat
+local function make(self)
+  colours.define()
+  local own = chat.new(self.root)
+  known[self.root] = own
+  keymaps.of_chat(own)
+  watch_windows(self, own)
+  if self:conversation() then
+    own:show(self:conversation())
+  end
+  return own
+end
+
+--- The chat of a session.
+---@param self smith.Session
+---@return smith.Chat
+function M.get(self)
+  local own = known[self.root]
+  if own and own:is_valid() then
+    return own
+  end
+  if not self.followed then
+    self.followed = true
+    self:on_change(follow)
+  end
+  return make(self)
+end
+
+---@param buf integer
+---@return smith.Chat?
+function M.of_buffer(buf)
+  return chat.of_buffer(buf)
+end
+
+--- The file that the person looks at beside the chat.
+---@param self smith.Session
+---@return smith.Context?
+function M.file_beside(self)
+  local previous = vim.fn.win_getid(vim.fn.winnr('#'))
+  local wins = vim.list_extend({ previous }, api.nvim_tabpage_list_wins(0))
+  for _, win in ipairs(wins) do
+    if win ~= 0 and api.nvim_win_is_valid(win) then
+      local buf = api.nvim_win_get_buf(win)
+      local found = session.root_of(buf) == self.root and context.of_buffer(buf)
+      if found then
+        return found
+      end
+    end
+  end
+end
+
+return M

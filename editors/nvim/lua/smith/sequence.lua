@@ -1,0 +1,127 @@
+-- Events in their order: they are numbered by one, so that a gap shows. What was missed is asked for again,
+-- and where the server has not kept it the conversation is loaded anew.
+
+local log = require('smith.log')
+local protocol = require('smith.protocol')
+
+local M = {}
+
+---@class smith.Sequence
+---@field session smith.Session
+---@field last integer? number of the last event that was taken in
+---@field held table[]? events that came while what was missed is asked for
+local Sequence = {}
+Sequence.__index = Sequence
+
+---@param session smith.Session
+---@return smith.Sequence
+function M.new(session)
+  return setmetatable({ session = session, last = nil, held = nil }, Sequence)
+end
+
+--- Numbers begin again with a new connection.
+function Sequence:restart()
+  self.last, self.held = nil, nil
+end
+
+---@param self smith.Sequence
+---@param event table
+local function pass(self, event)
+  if event.seq and self.last and event.seq <= self.last then
+    return
+  end
+  self.last = event.seq or self.last
+  self.session:take(event)
+end
+
+---@param self smith.Sequence
+local function release(self)
+  local held = self.held or {}
+  self.held = nil
+  for _, event in ipairs(held) do
+    pass(self, event)
+  end
+end
+
+---@param self smith.Sequence
+---@param command string
+---@return boolean
+local function supports(self, command)
+  local connection = self.session.connection
+  return connection ~= nil and connection:supports(command)
+end
+
+--- Loads the stored conversation of the root, if the server keeps one.
+function Sequence:load()
+  if not supports(self, protocol.command.conversations) then
+    return release(self)
+  end
+  self.held = self.held or {}
+  local shown = self.session:conversation()
+  local argument = { op = 'load', conversation = shown and shown.id or nil }
+  self.session:command(protocol.command.conversations, argument, function(err, result)
+    if err then
+      log.tell('the conversation could not be loaded: ' .. tostring(err.message), 'warn')
+    elseif result and result.conversation and result.events then
+      self.session:load(result.conversation, result.events)
+      self:tell_holder(result.holder)
+    end
+    release(self)
+  end, vim.api.nvim_get_current_buf())
+end
+
+--- Says who else has the conversation open.
+---@param holder any
+function Sequence:tell_holder(holder)
+  if holder ~= nil and holder ~= vim.NIL and holder ~= '' then
+    local who = type(holder) == 'table' and (holder.face or holder.host) or tostring(holder)
+    local text = ('This conversation is open elsewhere (%s) and is shown read-only.'):format(who or 'another smith')
+    self.session:take({ kind = 'notice', level = 'warning', text = text })
+  end
+end
+
+---@param self smith.Sequence
+---@param events table[]?
+---@return boolean
+local function fills_the_gap(self, events)
+  return events ~= nil and events[1] ~= nil and events[1].seq ~= nil and events[1].seq <= self.last + 1
+end
+
+---@param self smith.Sequence
+local function ask_again(self)
+  if not supports(self, protocol.command.status) or not self.last then
+    return self:load()
+  end
+  self.session:command(protocol.command.status, { since = self.last }, function(err, result)
+    local events = not err and result and result.events or nil
+    if not fills_the_gap(self, events) then
+      return self:load()
+    end
+    for _, event in ipairs(events) do
+      pass(self, event)
+    end
+    release(self)
+  end, vim.api.nvim_get_current_buf())
+end
+
+--- Takes an event of the wire in.
+---@param event table
+function Sequence:take(event)
+  if self.held then
+    self.held[#self.held + 1] = event
+    return
+  end
+  local gap = event.seq and self.last and event.seq > self.last + 1
+  if event.kind == 'resync' or gap then
+    self.held = event.kind == 'resync' and {} or { event }
+    log.write('warn', ('events were missed after %s'):format(tostring(self.last)))
+    if event.kind == 'resync' then
+      self.last = event.seq
+      return self:load()
+    end
+    return ask_again(self)
+  end
+  pass(self, event)
+end
+
+return M

@@ -1,0 +1,137 @@
+-- What a chat shows, as a fold over the events of the server: `reduce` takes one event in and names what it changed.
+-- Touches no buffer and calls nothing of the editor. Blocks are changed in place, so that a delta costs the same
+-- however long the chat is.
+
+local handlers = require('smith.state.handlers')
+
+local M = {}
+
+---@class smith.Turn
+---@field id string
+---@field status 'running'|'completed'|'cancelled'|'failed'|'lost'
+---@field text string
+
+---@class smith.Conversation
+---@field id string
+---@field root string
+---@field title string
+---@field blocks smith.Block[] in the order in which they are shown
+---@field messages table<string, smith.Block[]> blocks by message
+---@field calls table<string, smith.Block> by call id
+---@field approvals table<string, smith.Block> by question id
+---@field asking string[] ids of the open questions, oldest first
+---@field queue {id: string, text: string}[] prompts that wait
+---@field turn smith.Turn?
+---@field status 'idle'|'thinking'|'streaming'|'tool'|'waiting'|'cancelling'|'error'
+---@field note string? what the status line adds: a retry, an edit that waits
+---@field model string
+---@field usage table? tokens of the turn
+---@field context integer tokens of the last request
+---@field open_messages table<string, true> messages of the request that runs
+
+---@class smith.Block
+---@field kind 'prompt'|'text'|'thinking'|'call'|'approval'|'notice'
+
+---@class smith.State
+---@field conversations table<string, smith.Conversation>
+---@field current string? id of the conversation that is shown
+
+---@class smith.Changed
+---@field conversation smith.Conversation
+---@field blocks smith.Block[] new or changed
+---@field removed smith.Block[]
+---@field switched boolean another conversation is shown now
+
+---@return smith.State
+function M.new()
+  return { conversations = {}, current = nil }
+end
+
+---@param id string
+---@return smith.Conversation
+function M.conversation(id)
+  return {
+    id = id,
+    root = '',
+    title = '',
+    blocks = {},
+    messages = {},
+    calls = {},
+    approvals = {},
+    asking = {},
+    queue = {},
+    turn = nil,
+    status = 'idle',
+    model = '',
+    context = 0,
+    open_messages = {},
+  }
+end
+
+---@param state smith.State
+---@param event table
+---@return smith.Conversation
+local function conversation_of(state, event)
+  local id = event.conversation
+  if not id or id == '' then
+    id = state.current or ''
+  end
+  local known = state.conversations[id]
+  if not known then
+    known = M.conversation(id)
+    state.conversations[id] = known
+  end
+  return known
+end
+
+---@param state smith.State
+---@param event table
+---@return boolean
+local function takes_over(state, event)
+  local id = event.conversation or ''
+  if id == '' or id == state.current or event.job then
+    return false
+  end
+  return state.current == nil or event.kind == 'session_started' or event.kind == 'turn_started'
+end
+
+--- Takes `event` in. An event of a kind that is not known changes nothing.
+---@param state smith.State
+---@param event table as on the wire
+---@return smith.Changed
+function M.reduce(state, event)
+  local switched = takes_over(state, event)
+  if switched then
+    state.current = event.conversation
+  end
+  local conversation = conversation_of(state, event)
+  local changed = { conversation = conversation, blocks = {}, removed = {}, switched = switched }
+  local handle = event.job and handlers.of_child[event.kind] or not event.job and handlers.of_turn[event.kind]
+  if handle then
+    handle(conversation, event, changed)
+  end
+  return changed
+end
+
+---@param state smith.State
+---@return smith.Conversation? the one that is shown
+function M.shown(state)
+  return state.current and state.conversations[state.current] or nil
+end
+
+--- Replaces a conversation by what `events` tell of it.
+---@param state smith.State
+---@param id string
+---@param events table[]
+---@return smith.Conversation
+function M.load(state, id, events)
+  state.conversations[id] = M.conversation(id)
+  state.current = id
+  for _, event in ipairs(events) do
+    M.reduce(state, vim.tbl_extend('keep', event, { conversation = id }))
+  end
+  state.current = id
+  return state.conversations[id]
+end
+
+return M

@@ -1,0 +1,10 @@
+-- What each kind of event does to a conversation: kind -> function(conversation, event, changed).
+-- `changed` collects the blocks that must be drawn again.
+
+local calls = require('smith.state.calls')
+local turns = require('smith.state.turns')
+
+return {
+  of_turn = vim.tbl_extend('error', turns, calls.of_turn),
+  of_child = calls.of_child,
+}

@@ -1,0 +1,167 @@
+-- A chat buffer: blocks above, what the person types below. Draws when told what changed; sends nothing.
+
+local api = vim.api
+local draw = require('smith.view.draw')
+local guard = require('smith.view.guard')
+local input = require('smith.view.input')
+local ready = require('smith.ready')
+local waiting = require('smith.waiting')
+
+local M = {}
+
+local WIDTH = 80
+
+---@class smith.Chat
+---@field buf integer
+---@field root string
+---@field draw smith.Draw
+---@field input smith.Input
+---@field conversation smith.Conversation?
+---@field changed smith.Block[] not drawn yet
+---@field removed table<smith.Block, true>
+---@field stale boolean all must be drawn again
+---@field waits boolean a later try is arranged
+---@field damaged boolean? the drawn part was edited and will be drawn again
+---@field typed_mark integer? extmark where the typed part begins
+---@field context smith.Context? goes with the next prompt
+local Chat = {}
+Chat.__index = Chat
+
+---@type table<integer, smith.Chat>
+local chats = {}
+
+---@param root string
+---@return integer
+local function make_buffer(root)
+  local buf = api.nvim_create_buf(true, true)
+  api.nvim_buf_set_name(buf, 'smith://' .. root)
+  vim.bo[buf].buftype = 'nofile'
+  vim.bo[buf].bufhidden = 'hide'
+  vim.bo[buf].swapfile = false
+  vim.b[buf].smith_root = root
+  return buf
+end
+
+---@param root string
+---@return smith.Chat
+function M.new(root)
+  local buf = make_buffer(root)
+  local self = setmetatable({ buf = buf, root = root, changed = {}, removed = {}, stale = false, waits = false }, Chat)
+  self.draw = draw.new(buf, WIDTH)
+  self.input = input.new(buf, function()
+    return self.draw.rows
+  end)
+  chats[buf] = self
+  guard.watch(self)
+  vim.bo[buf].filetype = 'smith-chat'
+  return self
+end
+
+---@param buf integer
+---@return smith.Chat?
+function M.of_buffer(buf)
+  return chats[buf]
+end
+
+--- Forgets a chat whose buffer is gone.
+---@param buf integer
+function M.forget(buf)
+  chats[buf] = nil
+end
+
+---@return boolean
+function Chat:is_valid()
+  return api.nvim_buf_is_loaded(self.buf)
+end
+
+-- Drawing moves the lines of what is typed: where that is going on, it follows the same rule as any change.
+---@param self smith.Chat
+---@return boolean
+local function may_draw(self)
+  return self.buf ~= api.nvim_get_current_buf() or (ready.check(self.buf, {}))
+end
+
+---@param self smith.Chat
+local function draw_now(self)
+  if self.stale then
+    self.draw:reset(self.conversation and self.conversation.blocks or {}, self.draw.rows)
+  else
+    local removed = self.removed
+    local changed = vim.tbl_filter(function(block)
+      return not removed[block]
+    end, self.changed)
+    self.draw:update(changed, vim.tbl_keys(removed))
+  end
+  self.changed, self.removed, self.stale = {}, {}, false
+  guard.mark(self)
+end
+
+---@param self smith.Chat
+---@return boolean
+local function try(self)
+  -- The repair of a damaged buffer draws everything.
+  if not self:is_valid() or self.damaged then
+    return true
+  elseif not may_draw(self) then
+    return false
+  end
+  -- Text may be locked in this tick, which cannot be asked.
+  local ok, problem = pcall(draw_now, self)
+  if not ok and not tostring(problem):find('E565') then
+    error(problem, 0)
+  end
+  return ok
+end
+
+--- Draws what is not drawn yet, now or as soon as the editor is ready for it.
+function Chat:refresh()
+  if self.waits then
+    return
+  end
+  if not try(self) then
+    self.waits = true
+    waiting.retry(function()
+      self.waits = not try(self)
+      return not self.waits
+    end)
+  end
+end
+
+--- Takes in what an event changed.
+---@param changed smith.Changed
+function Chat:update(changed)
+  if changed.switched or changed.conversation ~= self.conversation then
+    return self:show(changed.conversation)
+  end
+  vim.list_extend(self.changed, changed.blocks)
+  for _, block in ipairs(changed.removed) do
+    self.removed[block] = true
+  end
+  if #changed.blocks > 0 or #changed.removed > 0 then
+    self:refresh()
+  else
+    guard.mark(self)
+  end
+end
+
+--- Shows another conversation, or the same one drawn anew.
+---@param conversation smith.Conversation?
+function Chat:show(conversation)
+  self.conversation = conversation
+  self.changed, self.removed, self.stale = {}, {}, true
+  self:refresh()
+end
+
+--- The open question under the cursor of the current window.
+---@return string? id
+function Chat:question_at_cursor()
+  if api.nvim_get_current_buf() ~= self.buf then
+    return nil
+  end
+  local block = self.draw:block_at(api.nvim_win_get_cursor(0)[1] - 1)
+  if block and block.kind == 'approval' and not block.decision then
+    return block.id
+  end
+end
+
+return M
