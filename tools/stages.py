@@ -51,7 +51,7 @@ STAGES: dict[str, Callable[[], list[Command]]] = {
     "floors": lambda: [[str(environment.VENV / "bin" / "lint-imports")]],
     "sizes": lambda: [[PYTHON, "tools/sizes.py"]],
     "generated": generated,
-    "luacheck": lua("luacheck", "--quiet"),
+    "luacheck": lua("luacheck", "--quiet", "--no-color", "--config", "editors/nvim/.luacheckrc"),
     "stylua": lua("stylua", "--check"),
     "lisp": lisp,
 }
