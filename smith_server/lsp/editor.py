@@ -107,7 +107,7 @@ class ConversationEditor:
             )
         else:
             receipt = await _plain_edit(self._buffers, document, change, after)
-        if receipt.status == "unknown" or (receipt.status == "applied" and receipt.hash not in ("", after)):
+        if _contradicts(receipt, document.hash, after):
             self._buffers.documents.distrust(document.uri)
         if receipt.status == "applied" and (before.own_only or not before.modified):
             self._own[document.uri] = after
@@ -145,6 +145,17 @@ class ConversationEditor:
 
     def changed_since(self, mark: DiskMark) -> Sequence[Path]:
         return [path for path, facts in mark.files if stat_facts(path) != facts]
+
+
+def _contradicts(receipt: Receipt, before: str, after: str) -> bool:
+    """Whether the editor's text is not what is held here, or may not be."""
+    match receipt.status:
+        case "applied":
+            return receipt.hash not in ("", after)
+        case "stale":
+            return receipt.hash != before
+        case status:
+            return status == "unknown"
 
 
 def applied(text: str, hunks: Sequence[Hunk]) -> str:

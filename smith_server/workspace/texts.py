@@ -33,6 +33,7 @@ from smith_server.workspace.plan import Plan, plan_creation, plan_edit
 from smith_server.workspace.stale import mismatch
 
 T = TypeVar("T")
+_MOST_TRIES = 3
 
 
 class View(Struct, frozen=True):
@@ -128,20 +129,19 @@ class Texts:
         Raises `ToolRefusal`: then nothing was changed, except for `edit_unknown`, which says so.
         """
         plan = await self.plan(place, edit, known_hash)
-        if plan.is_nothing:
-            return plan
-        if plan.ground.buffer is None:
-            return await self._on_disk(plan)
-        receipt = await self._in_buffer(plan, label)
-        if receipt.status == "gone":
-            plan = await self.plan(place, edit, known_hash)
+        for _ in range(_MOST_TRIES):
+            if plan.is_nothing:
+                return plan
             if plan.ground.buffer is None:
-                return plan if plan.is_nothing else await self._on_disk(plan)
-        if receipt.status == "applied":
-            return await self._applied(plan, receipt)
-        if receipt.status == "stale":
-            raise mismatch(await self._ground(place), edit, plan.base)
-        raise receipts.refusal(receipt, place.name)
+                return await self._on_disk(plan)
+            receipt = await self._in_buffer(plan, label)
+            if receipt.status == "applied":
+                return await self._applied(plan, receipt)
+            if receipt.status not in ("gone", "stale"):
+                raise receipts.refusal(receipt, place.name)
+            # Worked out again for the text there is now: that refuses it, or finds that it still fits.
+            plan = await self.plan(place, edit, known_hash)
+        raise mismatch(plan.ground, edit, plan.base)
 
     async def adopt(self, place: Place) -> str:
         """Count the text at `place` as an own edit: a hook of ours, or a save that we asked for, made it so.

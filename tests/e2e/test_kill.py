@@ -139,5 +139,3 @@ async def test_a_conversation_that_a_living_process_writes_is_not_opened_twice(w
     assert one["conversation"] != two["conversation"]
     notice = await second.event("notice")
     assert "open in" in notice["text"]
-
-
