@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from smith_server.config.paths import Places
 from smith_server.config.schema import Settings
 from smith_server.core.cancel import CancelToken
 from smith_server.core.conversation import Conversation
-from smith_server.core.errors import AgentError, failure, public
+from smith_server.core.errors import AgentError, AgentFailure, failure, public
 from smith_server.core.events import Envelope, Event, Notice, PersistenceFailed, SessionStarted, SessionStopped
 from smith_server.core.messages import Usage
 from smith_server.core.scope import TurnInput
@@ -56,6 +57,7 @@ class Services:
         self._lock = asyncio.Lock()
         self._loaded: dict[Path, Loaded] = {}
         self._warned: set[str] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
         """Open the store and start passing events on.
@@ -80,6 +82,8 @@ class Services:
         await asyncio.gather(*(session.close() for session in self._sessions.values()))
         for session in self._sessions.values():
             self._post(session.id, SessionStopped(reason=reason))
+        for task in list(self._tasks):
+            task.cancel()
         await self._processes.close()
         self._guard.close()
         await self.bus.stop()
@@ -148,9 +152,15 @@ class Services:
         """What the next turn would send first."""
         return self._assembler.system_prompt(session)
 
-    async def warm(self, root: Path) -> None:
-        """Open the connection to the provider early."""
-        await self._providers.warm(self.settings(root))
+    def warm(self, root: Path) -> None:
+        """Open the connection to the provider in the background, before the first prompt needs it."""
+        task = asyncio.create_task(self._warm(root), name="warm")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _warm(self, root: Path) -> None:
+        with suppress(AgentFailure):
+            await self._providers.warm(self.settings(root))
 
     async def _start(self, opened: Opened) -> Session:
         talk = Conversation(opened.messages, opened.next_turn)
