@@ -276,6 +276,9 @@ end
 ---@param answer fun(err: table?, result: any)
 ---@param buf integer a real buffer: with 0 Neovim would not send pending changes first
 function Connection:command(command, argument, answer, buf)
+  if self.state == 'ended' then
+    return answer({ message = 'the server has ended' })
+  end
   self.next_id = self.next_id + 1
   local id = self.next_id
   self.open[id] = answer
