@@ -7,7 +7,7 @@ result: a model is told what went wrong, a turn never dies of it.
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -27,6 +27,9 @@ log = logging.getLogger(__name__)
 MOST_CONTENT = 200_000
 """Characters of a result that are kept whatever the tool says; tools have limits of their own below this."""
 
+MOST_TITLE = 120
+_TELLING = ("command", "path", "pattern", "query", "url", "task", "name", "key", "id")
+
 CANCELLED = "Not run: the user cancelled the turn."
 
 
@@ -36,12 +39,32 @@ async def execute(calls: Sequence[Call], turn: TurnInput, talk: Conversation, em
         if turn.token.requested:
             return
         began = time.monotonic()
-        emit(CallStarted(call_id=call.id, name=call.name, arguments=turn.mask(call.arguments)))
+        emit(started(call, turn.mask))
         result = bounded(await run_call(call, turn, emit), turn)
         emit(finished(call, result, int((time.monotonic() - began) * 1000)))
         message = talk.result(call, result.content, ok=result.ok, code=result.code, recall_key=result.recall_key)
         talk.add(message)
         emit(MessageAdded(message=message))
+
+
+def started(call: Call, mask: Callable[[str], str] = str) -> CallStarted:
+    """The event that opens a call."""
+    return CallStarted(
+        call_id=call.id, name=call.name, arguments=mask(call.arguments), title=mask(title_of(call.arguments))
+    )
+
+
+def title_of(arguments: str) -> str:
+    """The most telling argument of a call, on one line of `MOST_TITLE` characters at most; "" when there is none."""
+    try:
+        given = msgspec.json.decode(arguments or "{}")
+    except (msgspec.DecodeError, UnicodeError):
+        return ""
+    if not isinstance(given, dict):
+        return ""
+    found = next((given[name] for name in _TELLING if isinstance(given.get(name), str)), "")
+    line = " ".join(found.split())
+    return line if len(line) <= MOST_TITLE else f"{line[: MOST_TITLE - 1]}…"
 
 
 def finished(call: Call, result: ToolResult, duration_ms: int = 0) -> CallFinished:
