@@ -14,7 +14,7 @@ import environment
 def main(arguments: Sequence[str]) -> NoReturn:
     """Run the benchmark with the Python of the private environment."""
     try:
-        environment.ensure("run", environment.RUN)
+        environment.ensure("run")
     except environment.SetupFailed as problem:
         sys.exit(str(problem))
     python = str(environment.PYTHON)

@@ -61,7 +61,7 @@ class Wholly:
 
 
 class Kit(Struct, frozen=True):
-    """What a conversation keeps from turn to turn: its editor, its texts, its tools and what a model is told of them."""
+    """What a conversation keeps from turn to turn: its editor, its texts, its tools, and what a model is told of those."""
 
     editor: Editor
     texts: Texts
