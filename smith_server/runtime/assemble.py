@@ -61,7 +61,7 @@ class Wholly:
 
 
 class Kit(Struct, frozen=True):
-    """What a conversation keeps from turn to turn: its editor, its texts, its tools, and what a model is told of those."""
+    """What a conversation keeps from turn to turn; `specs` is what a model is told of its tools."""
 
     editor: Editor
     texts: Texts
