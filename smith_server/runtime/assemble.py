@@ -15,7 +15,7 @@ from smith_server.context.prompt import Project, system_prompt
 from smith_server.core.cancel import CancelToken
 from smith_server.core.editor import Editor, Receipt
 from smith_server.core.errors import ToolRefusal
-from smith_server.core.messages import Message
+from smith_server.core.messages import Message, ToolSpec
 from smith_server.core.ports import Approver, Request, Stored
 from smith_server.core.scope import TurnInput
 from smith_server.core.tool import Tool, spec
@@ -61,11 +61,12 @@ class Wholly:
 
 
 class Kit(Struct, frozen=True):
-    """What a conversation keeps from turn to turn: its editor, its texts, its tools."""
+    """What a conversation keeps from turn to turn; `specs` is what a model is told of its tools."""
 
     editor: Editor
     texts: Texts
     tools: Mapping[str, Tool]
+    specs: tuple[ToolSpec, ...]
 
 
 class Assembler:
@@ -96,7 +97,7 @@ class Assembler:
             model,
             self.system_prompt(session),
             (),
-            tuple(spec(tool) for tool in kit.tools.values()),
+            kit.specs,
             own.max_output_tokens,
             own.temperature,
             settings.defaults.stream,
@@ -134,7 +135,8 @@ class Assembler:
             texts = Texts(editor, rebase=settings.editor.rebase, environment=self._environ)
             editor.on_late(lambda change, receipt: _late(session, texts, change, receipt))
             local = Local(texts, self._processes, settings.bash.timeout, settings.bash.max_output_bytes)
-            kit = self._kits[session.id] = Kit(editor, texts, local_tools(local))
+            tools = local_tools(local)
+            kit = self._kits[session.id] = Kit(editor, texts, tools, tuple(map(spec, tools.values())))
         return kit
 
 

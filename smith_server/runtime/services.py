@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from smith_server.config import secrets
-from smith_server.config.layers import Loaded, load
+from smith_server.config.layers import Loaded, load, stamp
 from smith_server.config.paths import Places
 from smith_server.config.schema import Settings
 from smith_server.core.cancel import CancelToken
@@ -55,7 +55,7 @@ class Services:
         self._sessions: dict[str, Session] = {}
         self._current: dict[Path, str] = {}
         self._lock = asyncio.Lock()
-        self._loaded: dict[Path, Loaded] = {}
+        self._loaded: dict[Path, tuple[object, Loaded]] = {}
         self._warned: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -98,8 +98,12 @@ class Services:
     def loaded(self, root: Path) -> Loaded:
         """The same with origins and problems."""
         options = self._options
-        self._loaded[root] = load(options.places, root, options.environ, options.flags, options.config_file)
-        return self._loaded[root]
+        now = stamp(options.places, root, options.config_file)
+        known = self._loaded.get(root)
+        if known is None or known[0] != now:
+            read = load(options.places, root, options.environ, options.flags, options.config_file)
+            known = self._loaded[root] = (now, read)
+        return known[1]
 
     async def session(self, conversation: str, root: Path) -> Session:
         """The conversation asked for ("" for the current one of the project), opened if it is not open."""
