@@ -5,9 +5,11 @@ after every wait and once more in the loop step in which the tool begins. Every 
 result: a model is told what went wrong, a turn never dies of it.
 """
 
+import asyncio
+import itertools
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -36,18 +38,45 @@ _TELLING = ("command", "path", "pattern", "query", "url", "task", "name", "key",
 CANCELLED = "Not run: the user cancelled the turn."
 
 
-async def execute(calls: Sequence[Call], turn: TurnInput, talk: Conversation, emit: Emit) -> None:
-    """Run the calls of one reply in order, a result each; stops in front of the next one when cancelled."""
-    for call in calls:
+async def execute(calls: Sequence[Call], turn: TurnInput, talk: Conversation, emit: Emit) -> bool:
+    """Run the calls of one reply and append one result each, in call order; whether one of them ended the turn.
+
+    Neighbours that may run side by side do, everything else runs alone and in order. Stops in front of
+    the next group when cancelled, and behind a call that ended the turn.
+    """
+    for group in _groups(calls, turn):
         if turn.token.requested:
-            return
-        began = time.monotonic()
-        emit(started(call, turn.mask))
-        result = bounded(await run_call(call, turn, emit), turn)
-        emit(finished(call, result, int((time.monotonic() - began) * 1000)))
-        message = talk.result(call, result.content, ok=result.ok, code=result.code, recall_key=result.recall_key)
-        talk.add(message)
-        emit(MessageAdded(message=message))
+            return False
+        work = [_run_and_tell(call, turn, emit) for call in group]
+        results = [await work[0]] if len(work) == 1 else await asyncio.gather(*work)
+        for call, result in zip(group, results, strict=True):
+            message = talk.result(call, result.content, ok=result.ok, code=result.code, recall_key=result.recall_key)
+            talk.add(message)
+            emit(MessageAdded(message=message))
+        if any(result.ok and result.ends_turn for result in results):
+            return True
+    return False
+
+
+def _groups(calls: Sequence[Call], turn: TurnInput) -> Iterator[list[Call]]:
+    for effect, neighbours in itertools.groupby(calls, lambda call: _effect(call, turn)):
+        if effect is not None and effect.side_by_side:
+            yield list(neighbours)
+        else:
+            yield from ([call] for call in neighbours)
+
+
+def _effect(call: Call, turn: TurnInput) -> Effect | None:
+    tool = turn.tools.get(call.name)
+    return None if tool is None else tool.effect
+
+
+async def _run_and_tell(call: Call, turn: TurnInput, emit: Emit) -> ToolResult:
+    began = time.monotonic()
+    emit(started(call, turn.mask))
+    result = bounded(await run_call(call, turn, emit), turn)
+    emit(finished(call, result, int((time.monotonic() - began) * 1000)))
+    return result
 
 
 def started(call: Call, mask: Callable[[str], str] = str) -> CallStarted:

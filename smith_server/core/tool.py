@@ -16,13 +16,19 @@ from smith_server.core.messages import ToolSpec
 
 
 class Effect(enum.Enum):
-    """What a call can do to the world; decides what has to happen before it runs."""
+    """What a call can do to the world; decides what has to happen before it runs, and beside what it may run."""
 
     READ = "read"
     EDIT = "edit"
     EXECUTE = "execute"
     NETWORK = "network"
     TALK = "talk"
+    DELEGATE = "delegate"
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether neighbouring calls of this effect in one reply may run at the same time."""
+        return self in (Effect.READ, Effect.NETWORK, Effect.DELEGATE)
 
 
 class ToolContext(Struct, frozen=True):
@@ -51,7 +57,8 @@ class ToolResult(Struct, frozen=True):
     """A result with two faces: `content` for the model, `summary` and `diff` for the person.
 
     `touched` are files that the call wrote on disk. `mutation` says whether anything may have
-    changed: `unknown` when the call was ended in the middle.
+    changed: `unknown` when the call was ended in the middle. `ends_turn` is set by the one tool whose
+    success is the end of a child's work.
     """
 
     content: str
@@ -62,6 +69,7 @@ class ToolResult(Struct, frozen=True):
     mutation: MutationState = "none"
     touched: tuple[Path, ...] = ()
     recall_key: str = ""
+    ends_turn: bool = False
 
 
 class Tool(Protocol):

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from smith_server.core.ports import Verdict
 from smith_server.core.tool import Effect
 
-_FREE = frozenset({Effect.READ, Effect.TALK})
+_FREE = frozenset({Effect.READ, Effect.TALK, Effect.DELEGATE})
 
 
 class ModePolicy:
