@@ -7,7 +7,7 @@ from smith_server.core.errors import agent_error
 from smith_server.core.events import CallFinished, CallStarted, Event, MessageAdded, OutputDelta, RequestStarted
 from smith_server.core.messages import AssistantMessage, Call, Text, Thinking, ToolMessage, Usage, UserMessage
 from smith_server.core.ports import Done, Failed, TextDelta, ThinkingDelta
-from smith_server.core.tool import ToolResult
+from smith_server.core.tool import Effect, ToolResult
 from smith_server.core.turn import TurnEnd, run_turn
 from tests.core.test_conversation import unpaired
 from tests.fakes.provider import FakeProvider
@@ -117,7 +117,7 @@ async def test_a_cancel_between_two_calls_runs_no_further_one_and_closes_them() 
         turn.token.request()
         return ToolResult("was done")
 
-    tool = FakeTool(action=cancel)
+    tool = FakeTool(effect=Effect.EDIT, action=cancel)
     provider = FakeProvider([calls(call(id="a"), call(id="b"), call(id="c"))])
     turn = turn_input(provider, [tool], token=turn.token)
     end = await run_turn(turn, talk, events.append)
