@@ -23,6 +23,7 @@ exit codes: 0 done, 1 failed, 3 finished but calls were refused because nobody c
 """
 _PROVIDERS = ("openrouter", "openai", "ollama", "custom", "scripted")
 _ABOUT = frozenset({"-h", "--help", "-v", "-V", "--version"})
+_HEADLESS = frozenset({"--json", "-y", "--yes", "--auto-approve"})
 _WITH_VALUE = frozenset({"-m", "--model", "-p", "--provider", "--config"})
 
 
@@ -30,21 +31,22 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     """The command (`command`) and its flags. Exits with 0 after help or version, with 1 for what cannot be meant."""
     options, prompt = _parted(words)
     at = _first_word(options)
-    if at is None and not prompt:
+    if at is None:
         if _ABOUT & set(options):
             _about().parse_args(options)
-        return _parsed("chat", options, ())
-    if at is None or " " in options[at].strip() or not options[at].strip():
-        return _parsed("run", options, prompt)
+        is_headless = prompt is not None or _HEADLESS & set(options)
+        return _parsed("run" if is_headless else "chat", options, prompt or ())
+    if len(options[at].split()) != 1:
+        return _parsed("run", options, prompt or ())
     if options[at] not in COMMANDS:
-        _about().error(_unknown(options[at], [*options[at + 1 :], *prompt]))
-    return _parsed(options[at], [*options[:at], *options[at + 1 :]], prompt)
+        _about().error(_unknown(options[at], [*options[at + 1 :], *(prompt or ())]))
+    return _parsed(options[at], [*options[:at], *options[at + 1 :]], prompt or ())
 
 
-def _parted(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What may hold flags, and what stands behind `--`."""
+def _parted(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
+    """What may hold flags, and what stands behind `--`, if there is one."""
     if "--" not in words:
-        return list(words), []
+        return list(words), None
     at = list(words).index("--")
     return list(words[:at]), list(words[at + 1 :])
 
@@ -53,23 +55,24 @@ def _first_word(options: Sequence[str]) -> int | None:
     """Where the first word stands that is neither a flag nor the value of one."""
     is_value = False
     for at, word in enumerate(options):
-        if not is_value and not word.startswith("-"):
+        if not is_value and not _is_flag(word):
             return at
         is_value = not is_value and word in _WITH_VALUE
     return None
+
+
+def _is_flag(word: str) -> bool:
+    return word.startswith("-") and len(word.partition("=")[0].split()) == 1
 
 
 def _parsed(command: str, options: Sequence[str], prompt: Sequence[str]) -> argparse.Namespace:
     parser = COMMANDS[command]()
     found = parser.parse_intermixed_args(options)
     found.command = command
-    said = [*getattr(found, "prompt", ()), *prompt]
-    if command != "run":
-        if said:
-            parser.error(f"`smith {command}` takes no prompt")
-        return found
-    found.prompt = " ".join(said)
-    if not found.prompt.strip():
+    found.prompt = " ".join([*found.prompt, *prompt])
+    if command != "run" and found.prompt:
+        parser.error(f"`smith {command}` takes no prompt; smith run does")
+    if command == "run" and not found.prompt.strip():
         parser.error('there is no prompt. Say what to do: smith run "fix the tests"')
     return found
 
@@ -104,20 +107,19 @@ def _about() -> _Parser:
 def _serve() -> _Parser:
     parser = _parser("serve", "Speak the language server protocol on standard input and output.")
     parser.add_argument("--stdio", action="store_true", help="accepted for editors that pass it; always so")
-    return _with_choices(parser)
+    return _with_choices(parser, argparse.SUPPRESS)
 
 
 def _run() -> _Parser:
     parser = _parser("run", "Run one prompt without asking anybody, and print the answer.", _EXIT_CODES)
-    parser.add_argument("prompt", nargs="*", help="what to do; all words behind -- belong to it")
     parser.add_argument("-y", "--yes", "--auto-approve", action="store_true", help="run every call without asking")
     parser.add_argument("--json", action="store_true", help="print every event as a line of JSON")
-    return _with_choices(_with_continue(parser))
+    return _with_choices(_with_continue(parser), "what to do; all words behind -- belong to it")
 
 
 def _chat() -> _Parser:
     parser = _parser("chat", "Talk in this terminal. Ctrl-C stops a turn, Ctrl-D leaves.")
-    return _with_choices(_with_continue(parser))
+    return _with_choices(_with_continue(parser), argparse.SUPPRESS)
 
 
 def _with_continue(parser: _Parser) -> _Parser:
@@ -126,7 +128,8 @@ def _with_continue(parser: _Parser) -> _Parser:
     return parser
 
 
-def _with_choices(parser: _Parser) -> _Parser:
+def _with_choices(parser: _Parser, prompt: str) -> _Parser:
+    parser.add_argument("prompt", nargs="*", help=prompt)
     parser.add_argument("-m", "--model", default="", help="model to use")
     parser.add_argument("-p", "--provider", type=str.lower, choices=_PROVIDERS, help="provider to use")
     parser.add_argument("--config", type=Path, help="settings file to use instead of the usual one")

@@ -64,6 +64,8 @@ class Chat:
         self._session: Session | None = None
         self._cancelling: asyncio.Task[object] | None = None
         self._pressed = -math.inf
+        self._has_stopped = False
+        self._is_leaving = False
         self._code = 0
 
     async def code(self) -> int:
@@ -151,14 +153,15 @@ class Chat:
         """Ctrl-C: stop the turn; a second one soon after it, or two of them without a turn, leave."""
         now = asyncio.get_running_loop().time()
         is_again, self._pressed = now - self._pressed < AGAIN_SECONDS, now
-        if self._running:
-            self._code = INTERRUPTED
+        self._has_stopped = bool(self._running) or (is_again and self._has_stopped)
+        if self._is_leaving:
+            leave(INTERRUPTED)
         if is_again:
+            self._code = INTERRUPTED if self._has_stopped else 0
             self._leave()
         elif self._running:
             self._cancel()
         else:
-            self._code = 0
             self._output.note("\nsmith: Ctrl-C again, or Ctrl-D, leaves.")
             self._ask_for_line()
 
@@ -167,6 +170,7 @@ class Chat:
             self._cancelling = asyncio.ensure_future(self._session.cancel())
 
     def _leave(self) -> None:
+        self._is_leaving = True
         self._cancel()
         self._lines.put_nowait(None)
 

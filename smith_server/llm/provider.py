@@ -62,7 +62,7 @@ class HttpProvider:
             yield masked(delta, self._key)
 
     def ready(self) -> None:
-        """Raise `AgentFailure` (`transport`) when no request can be sent: no key, or an address or header that is none."""
+        """Raise `AgentFailure` (`transport`) when no request can be sent: key, address or headers are wrong."""
         if self._problem is not None:
             raise AgentFailure(self._problem)
 
