@@ -180,9 +180,7 @@ def test_a_command_half_typed_in_the_prompt_does_what_was_meant(
     assert until(lambda: editor.lines(chat) == ["❯ go", "", *said, *left])
 
 
-def test_the_answer_above_the_prompt_cannot_be_edited(
-    editor: TestEditor, server: TestServer, chat: int
-) -> None:
+def test_the_answer_above_the_prompt_cannot_be_edited(editor: TestEditor, server: TestServer, chat: int) -> None:
     turn(server, "go")
     say(server, "answer\nmore")
     editor.keys("idraft<Esc>")
@@ -207,9 +205,7 @@ def test_the_answer_above_the_prompt_cannot_be_edited(
     assert shown(editor, chat, *whole[:3], "more words", "")
 
 
-def test_undo_in_the_prompt_never_reaches_the_answer(
-    editor: TestEditor, server: TestServer, chat: int
-) -> None:
+def test_undo_in_the_prompt_never_reaches_the_answer(editor: TestEditor, server: TestServer, chat: int) -> None:
     turn(server, "go")
     say(server, "answer")
     until(lambda: "answer" in editor.lines(chat))
@@ -231,9 +227,7 @@ def test_prompts_sent_before_come_back(editor: TestEditor, server: TestServer, c
     assert shown(editor, chat, "draft")
 
 
-def test_a_slash_line_is_a_command_and_its_text_is_shown(
-    editor: TestEditor, server: TestServer, chat: int
-) -> None:
+def test_a_slash_line_is_a_command_and_its_text_is_shown(editor: TestEditor, server: TestServer, chat: int) -> None:
     server.answers["smith.slash"] = lambda argument: {"ok": True, "text": "12 tokens\n3 requests"}
     editor.keys("i/usage<C-s>")
     assert until(lambda: server.commands("smith.slash")) == [{"line": "/usage"}]
@@ -328,9 +322,7 @@ def test_questions_are_answered_by_commands_from_anywhere_oldest_first(
     ]
 
 
-def test_a_question_that_nobody_sees_is_told_in_one_line(
-    editor: TestEditor, server: TestServer, chat: int
-) -> None:
+def test_a_question_that_nobody_sees_is_told_in_one_line(editor: TestEditor, server: TestServer, chat: int) -> None:
     editor.keys(":Smith close<CR>")
     until(lambda: len(editor.nvim.windows) == 1)
     turn(server, "go")
@@ -390,9 +382,7 @@ def test_what_waits_and_what_the_agent_does_is_shown_above_the_chat(
     assert until(lambda: editor.lua(bar, chat) == " smith · thinking · m · 12.3k tokens")
 
 
-def test_an_attempt_whose_output_is_void_is_taken_away(
-    editor: TestEditor, server: TestServer, chat: int
-) -> None:
+def test_an_attempt_whose_output_is_void_is_taken_away(editor: TestEditor, server: TestServer, chat: int) -> None:
     turn(server, "go")
     server.event("llm_reasoning_delta", message="m1", text="hm")
     say(server, "half an ans")
@@ -440,9 +430,7 @@ def test_events_that_were_missed_are_asked_for(editor: TestEditor, server: TestS
     assert server.commands("smith.status") == [{"since": 3}]
 
 
-def test_a_chat_that_lost_events_for_good_is_loaded_again(
-    editor: TestEditor, server: TestServer, path: Path
-) -> None:
+def test_a_chat_that_lost_events_for_good_is_loaded_again(editor: TestEditor, server: TestServer, path: Path) -> None:
     server.capabilities["executeCommandProvider"]["commands"].append("smith.conversations")
     loads: list[list[dict[str, Any]]] = [[], stored("go")]
     server.answers["smith.conversations"] = lambda argument: {"conversation": "c1", "events": loads.pop(0)}

@@ -48,9 +48,7 @@ def test_the_root_is_the_nearest_folder_with_git_in_it(
     assert server.sent("initialize")[0]["rootUri"] == inner.as_uri()
 
 
-def test_without_git_the_root_is_the_current_folder(
-    editor: TestEditor, server: TestServer, tmp_path: Path
-) -> None:
+def test_without_git_the_root_is_the_current_folder(editor: TestEditor, server: TestServer, tmp_path: Path) -> None:
     bare = tmp_path / "bare"
     (bare / "sub").mkdir(parents=True)
     editor.nvim.command(f"cd {bare}")
@@ -110,9 +108,7 @@ def server_pid(editor: TestEditor) -> int:
     return pid
 
 
-def test_a_prompt_that_a_dying_server_swallowed_comes_back(
-    editor: TestEditor, server: TestServer, path: Path
-) -> None:
+def test_a_prompt_that_a_dying_server_swallowed_comes_back(editor: TestEditor, server: TestServer, path: Path) -> None:
     editor.edit(path)
     editor.keys(":Smith<CR>")
     until(editor.is_ready)
@@ -137,9 +133,7 @@ def test_a_server_that_does_not_start_is_told_and_the_prompt_is_kept(
     assert not editor.mode()["blocking"]
 
 
-def test_leaving_neovim_does_not_wait_for_the_server(
-    editor: TestEditor, server: TestServer, path: Path
-) -> None:
+def test_leaving_neovim_does_not_wait_for_the_server(editor: TestEditor, server: TestServer, path: Path) -> None:
     editor.edit(path)
     editor.keys(":Smith<CR>")
     until(editor.is_ready)
