@@ -20,6 +20,8 @@ def start_log() -> Places:
 def log_to(found: Places) -> None:
     """Send the log to its file, without bodies of messages; a place that cannot be written has no log."""
     handler: logging.Handler
+    # A log that cannot be written is no reason to write to a terminal or to the protocol's client.
+    logging.raiseExceptions = False
     try:
         found.log_file.parent.mkdir(parents=True, exist_ok=True)
         handler = RotatingFileHandler(found.log_file, maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8", delay=True)

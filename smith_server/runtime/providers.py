@@ -33,6 +33,7 @@ class Providers:
             return self._script(), asked or "script"
         choice = await choose_provider(settings, self._environ, answers)
         provider = self._build(choice)
+        provider.ready()
         model = choose_model(asked, role, settings, choice.preset)
         if not model:
             model = only_model(await provider.models(), choice.preset.name)

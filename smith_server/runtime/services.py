@@ -65,17 +65,19 @@ class Services:
         Raises `AgentFailure` for a store that must not be touched (newer, locked) and for a named
         settings file that is not there.
         """
-        self._database = await Database.open(self._options.places.database)
+        options = self._options
+        own = load(options.places, options.places.config, options.environ, options.flags, options.config_file)
+        self._database = await Database.open(options.places.database)
         holder = this_process()
         self._journal = Journal(self._database, holder, self._face.name, self._trouble)
         self.bus = Bus(self._journal)
         self.bus.start()
         self._shelf = Shelf(self._database, holder, self._face.name)
-        self._providers = Providers(self._options.environ)
+        self._providers = Providers(options.environ)
         self._guard = Guard()
-        hidden = secrets.key_variables("LLM_API_KEY")
+        hidden = secrets.key_variables(own.settings.llm_config.api_key_env)
         self._processes = Processes(self._guard, hidden)
-        self._assembler = Assembler(self._face, self._providers, self._processes, self.settings, self._options.environ)
+        self._assembler = Assembler(self._face, self._providers, self._processes, self.settings, options.environ)
 
     async def close(self, reason: str = "") -> None:
         """Stop every turn, store what happened, end every child."""

@@ -271,7 +271,7 @@ QUESTION = [
     "    @@ -1 +1 @@",
     "    -a",
     "    +b",
-    "    y yes · n no · a always   (or :Smith yes)",
+    "    y yes · n no · a always",
 ]
 
 
