@@ -12,7 +12,7 @@ from smith_server.core.cancel import CancelToken
 from smith_server.core.errors import AgentError
 from smith_server.core.events import Event
 from smith_server.core.messages import Message, Part, StopReason, ToolSpec, Usage
-from smith_server.core.tool import Effect
+from smith_server.core.tool import Effect, ToolContext, ToolResult
 
 Emit = Callable[[Event], None]
 
@@ -130,3 +130,54 @@ class Inbox(Protocol):
     """Prompts that a person steers a running turn with."""
 
     def take(self) -> Sequence[str]: ...
+
+
+class Entry(Struct, frozen=True):
+    """One stored text: its name and what its first line says."""
+
+    key: str
+    label: str
+
+
+class Scratchpad(Protocol):
+    """Texts that belong to one conversation, by key."""
+
+    async def put(self, key: str, value: str) -> None: ...
+
+    async def get(self, key: str) -> str | None: ...
+
+    async def list(self, prefix: str) -> Sequence[Entry]: ...
+
+    async def delete(self, key: str) -> bool: ...
+
+
+class Memory(Protocol):
+    """Texts that belong to a project, shared by all its conversations and checkouts."""
+
+    async def get(self, key: str) -> str | None: ...
+
+    async def list(self) -> Sequence[Entry]: ...
+
+    async def upsert(self, key: str, content: str) -> None: ...
+
+    async def delete(self, key: str) -> bool: ...
+
+
+class Job(Struct, frozen=True):
+    """Work for a child: whom it is for, what to do, what the person asked for, how to go about it, where to look."""
+
+    role: str
+    task: str
+    request_summary: str = ""
+    instructions: str = ""
+    files: tuple[str, ...] = ()
+
+
+class Dispatcher(Protocol):
+    """Runs a job in a child and answers with its report.
+
+    Raises `policy` failures (`dispatch_denied`) for a role that may not be asked. What the child could
+    not do is a report, not an error.
+    """
+
+    async def dispatch(self, job: Job, context: ToolContext) -> ToolResult: ...
