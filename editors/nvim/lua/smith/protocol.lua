@@ -1,4 +1,4 @@
--- Made by tools/gen_protocol.py from smith_server/lsp/protocol.py; edit that file, not this one.
+-- Names on the wire. Plain constants, so that they can be made from the server's own table.
 
 return {
   version = 1,
@@ -21,7 +21,6 @@ return {
     inspect = 'smith.inspect',
     slash = 'smith.slash',
     status = 'smith.status',
-    steer = 'smith.steer',
     turn = 'smith.turn',
   },
 }
