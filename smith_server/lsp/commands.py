@@ -1,5 +1,6 @@
 """Binds the runtime to one connection: every command, the event stream, the editor port."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -65,6 +66,7 @@ class LspCommands:
         }
         listener = self._stream.take if link.client.events else MessageQuestions(services, link).take
         services.bus.subscribe(listener)
+        self._warming = asyncio.create_task(services.warm(roots.first()), name="warm")
 
     async def close(self) -> None:
         """Cancel, store, end the children."""

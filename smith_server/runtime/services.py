@@ -1,6 +1,7 @@
 """All that one process shares, opened and closed in one place: settings, store, bus, conversations."""
 
 import asyncio
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from smith_server.config.paths import Places
 from smith_server.config.schema import Settings
 from smith_server.core.cancel import CancelToken
 from smith_server.core.conversation import Conversation
-from smith_server.core.errors import AgentError, failure, public
+from smith_server.core.errors import AgentError, AgentFailure, failure, public
 from smith_server.core.events import Envelope, Event, Notice, PersistenceFailed, SessionStarted, SessionStopped
 from smith_server.core.messages import Usage
 from smith_server.core.scope import TurnInput
@@ -153,8 +154,9 @@ class Services:
         return self._assembler.system_prompt(session)
 
     async def warm(self, root: Path) -> None:
-        """Open the connection to the provider early."""
-        await self._providers.warm(self.settings(root))
+        """Open the connection to the provider early. What goes wrong here shows with the prompt."""
+        with contextlib.suppress(AgentFailure):
+            await self._providers.warm(self.settings(root))
 
     async def _start(self, opened: Opened) -> Session:
         talk = Conversation(opened.messages, opened.next_turn)
