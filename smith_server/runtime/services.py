@@ -159,7 +159,7 @@ class Services:
         return self._assembler.system_prompt(session)
 
     def warm(self, root: Path) -> None:
-        """Open the connection to the provider in the background, before the first prompt needs it."""
+        """Open the connection to the provider in the background. What goes wrong here shows with the prompt."""
         task = asyncio.create_task(self._warm(root), name="warm")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
