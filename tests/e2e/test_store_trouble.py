@@ -12,7 +12,7 @@ import pytest
 
 from smith_server.store.migrate import known_steps
 from tests.e2e.client import Client, RpcError
-from tests.e2e.command import Done, shell, smith
+from tests.e2e.command import Done, smith
 from tests.e2e.world import REPOSITORY, World
 
 GOOD = [{"text": "All is well."}]
