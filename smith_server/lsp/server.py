@@ -57,6 +57,13 @@ class Connection:
 Load = Callable[[Connection], Awaitable[Commands]]
 
 
+class Quiet(LanguageServer):
+    """Trouble with one message goes to the log, without its contents, and not to a window of the editor."""
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        log.warning("%s: %s", getattr(source, "__name__", source), type(error).__name__)
+
+
 class Server:
     """One connection over two descriptors, from the first byte to the exit code."""
 
@@ -70,7 +77,7 @@ class Server:
         self._frames = FrameReader()
         loop = asyncio.get_running_loop()
         self._out = OutPipe(outward, partial(loop.call_soon_threadsafe, self._end, 1))
-        self._pygls = LanguageServer("smith", __version__, protocol_cls=Wire, converter_factory=plain_converter)
+        self._pygls = Quiet("smith", __version__, protocol_cls=Wire, converter_factory=plain_converter)
         self._wire: Wire = self._pygls.protocol  # type: ignore[assignment]
         self._wire.documents = Documents()
         self._wire.raw_writer = self._out.write
