@@ -360,12 +360,12 @@ STATE = "SELECT state FROM turn ORDER BY turn DESC LIMIT 1"
 @pytest.mark.parametrize("cancels", [False, True], ids=["to its end", "until it is cancelled"])
 async def test_a_client_that_does_not_read_keeps_no_turn_from_going_on(world: World, cancels: bool) -> None:
     endless = [{"wait": 60}] if cancels else []
-    world.script([{"text": "x" * 12_000_000, "size": 100_000}, {"text": "The end."}, *endless])
+    world.script([{"text": "x" * 20_000_000, "size": 200_000, "delay": 0.01}, {"text": "The end."}, *endless])
     unread = Unread(world)
     try:
         unread.command(2, "smith.turn", text="go")
         if cancels:
-            await until(lambda: (unread.stored("SELECT sum(length(text)) FROM piece") or 0) > 12_000_000, 30)
+            await until(lambda: (unread.stored("SELECT sum(length(text)) FROM piece") or 0) > 20_000_000, 30)
             unread.command(3, "smith.cancel")
         state = "cancelled" if cancels else "completed"
         await until(lambda: unread.stored(STATE) == state, 30)
