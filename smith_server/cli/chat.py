@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from smith_server.cli.garbage import collect_later
 from smith_server.cli.log import start_log
 from smith_server.cli.run import FAILED, Headless, Printer, printable
 from smith_server.cli.start import options_from
@@ -57,6 +58,7 @@ class Chat:
 
     async def run(self) -> int:
         """The conversation; the exit code."""
+        collect_later()
         await self._services.open()
         root = project_root(Path.cwd())
         printer = Printer()

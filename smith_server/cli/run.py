@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from smith_server.cli.garbage import collect_later
 from smith_server.cli.log import start_log
 from smith_server.cli.start import options_from
 from smith_server.config.paths import project_root
@@ -60,6 +61,7 @@ def run(words: argparse.Namespace) -> int:
 
 
 async def _run(words: argparse.Namespace, options: Options) -> int:
+    collect_later()
     services = Services(options, Headless())
     await services.open()
     try:

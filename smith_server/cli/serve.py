@@ -19,7 +19,10 @@ def serve(words: argparse.Namespace) -> int:
 
 
 async def _serve(words: argparse.Namespace, inward: int, outward: int) -> int:
+    from smith_server.cli.garbage import collect_later
     from smith_server.lsp.server import Commands, Connection, Server
+
+    collect_later()
 
     async def load(connection: Connection) -> Commands:
         from smith_server.cli.start import options_from

@@ -17,4 +17,5 @@ def options_from(words: argparse.Namespace, *, resume: bool, more: dict[str, Any
         flags["defaults"] = {"provider": words.provider}
     if words.model:
         flags["default_model"] = words.model
-    return Options(found, dict(os.environ), flags, words.config, resume)
+    config_file = Path(words.config) if words.config else None
+    return Options(found, dict(os.environ), flags, config_file, resume)

@@ -26,6 +26,20 @@ class Loaded(Struct, frozen=True):
     unsafe: bool = False
 
 
+def stamp(places: Places, project: Path, explicit: Path | None = None) -> tuple[object, ...]:
+    """Changes whenever a file that `load` would read does."""
+    files = (explicit or places.config_file, _project_file(project))
+    return tuple(_stamp(each) for file in files for each in (file, file.with_suffix(".json")))
+
+
+def _stamp(path: Path) -> object:
+    try:
+        found = path.stat()
+    except OSError as problem:
+        return problem.errno
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode
+
+
 def load(
     places: Places, project: Path, environ: Mapping[str, str], flags: dict[str, Any], explicit: Path | None = None
 ) -> Loaded:
@@ -54,8 +68,12 @@ def _settled(merged: Merged, problems: list[Problem]) -> Loaded:
     return Loaded(settings, merged.origin, tuple(problem.text for problem in problems), unsafe)
 
 
+def _project_file(project: Path) -> Path:
+    return project / ".smith" / "config.toml"
+
+
 def _project_layers(places: Places, project: Path, problems: list[Problem]) -> list[Layer]:
-    path = project / ".smith" / "config.toml"
+    path = _project_file(project)
     if path.parent == places.config:
         return []
     return _file_layers(path, problems, narrow_only=True)

@@ -2,18 +2,19 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from smith_server.config import secrets
-from smith_server.config.layers import Loaded, load
+from smith_server.config.layers import Loaded, load, stamp
 from smith_server.config.paths import Places
 from smith_server.config.schema import Settings
 from smith_server.core.cancel import CancelToken
 from smith_server.core.conversation import Conversation
-from smith_server.core.errors import AgentError, failure, public
+from smith_server.core.errors import AgentError, AgentFailure, failure, public
 from smith_server.core.events import Envelope, Event, Notice, PersistenceFailed, SessionStarted, SessionStopped
 from smith_server.core.messages import Usage
 from smith_server.core.scope import TurnInput
@@ -54,8 +55,9 @@ class Services:
         self._sessions: dict[str, Session] = {}
         self._current: dict[Path, str] = {}
         self._lock = asyncio.Lock()
-        self._loaded: dict[Path, Loaded] = {}
+        self._loaded: dict[Path, tuple[object, Loaded]] = {}
         self._warned: set[str] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
         """Open the store and start passing events on.
@@ -80,6 +82,8 @@ class Services:
         await asyncio.gather(*(session.close() for session in self._sessions.values()))
         for session in self._sessions.values():
             self._post(session.id, SessionStopped(reason=reason))
+        for task in list(self._tasks):
+            task.cancel()
         await self._processes.close()
         self._guard.close()
         await self.bus.stop()
@@ -94,8 +98,12 @@ class Services:
     def loaded(self, root: Path) -> Loaded:
         """The same with origins and problems."""
         options = self._options
-        self._loaded[root] = load(options.places, root, options.environ, options.flags, options.config_file)
-        return self._loaded[root]
+        now = stamp(options.places, root, options.config_file)
+        known = self._loaded.get(root)
+        if known is None or known[0] != now:
+            read = load(options.places, root, options.environ, options.flags, options.config_file)
+            known = self._loaded[root] = (now, read)
+        return known[1]
 
     async def session(self, conversation: str, root: Path) -> Session:
         """The conversation asked for ("" for the current one of the project), opened if it is not open."""
@@ -148,9 +156,15 @@ class Services:
         """What the next turn would send first."""
         return self._assembler.system_prompt(session)
 
-    async def warm(self, root: Path) -> None:
-        """Open the connection to the provider early."""
-        await self._providers.warm(self.settings(root))
+    def warm(self, root: Path) -> None:
+        """Open the connection to the provider in the background, before the first prompt needs it."""
+        task = asyncio.create_task(self._warm(root), name="warm")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _warm(self, root: Path) -> None:
+        with suppress(AgentFailure):
+            await self._providers.warm(self.settings(root))
 
     async def _start(self, opened: Opened) -> Session:
         talk = Conversation(opened.messages, opened.next_turn)

@@ -54,17 +54,29 @@ class Ticket(Struct, eq=False):
 
 
 class Inbox:
-    """Words for the running turn, taken between two requests."""
+    """What the running turn is told between two requests: words of the person, and notes of ours."""
 
     def __init__(self) -> None:
-        self._texts: list[str] = []
+        self._words: list[str] = []
+        self._notes: list[str] = []
 
     def put(self, text: str) -> None:
-        self._texts.append(text)
+        """Words of the person; without another request they become the next prompt."""
+        self._words.append(text)
+
+    def note(self, text: str) -> None:
+        """Something for the model to know; waits for the next request, however long that takes."""
+        self._notes.append(text)
 
     def take(self) -> Sequence[str]:
-        texts, self._texts = self._texts, []
-        return texts
+        """Everything, notes first."""
+        notes, self._notes = self._notes, []
+        return [*notes, *self.left()]
+
+    def left(self) -> Sequence[str]:
+        """The words that no request has taken."""
+        words, self._words = self._words, []
+        return words
 
 
 class Session:
@@ -177,7 +189,19 @@ class Session:
         self.emit(_last_event(end))
         await self._bus.told()
         self._running = None
+        for text in self.inbox.left():
+            await self._next_prompt(text, dropped=token.requested)
         ticket.done.set_result(record.outcome())
+
+    async def _next_prompt(self, text: str, *, dropped: bool) -> None:
+        """Words that came too late for their turn."""
+        ticket = Ticket(secrets.token_urlsafe(9), Prompt(text), asyncio.get_running_loop().create_future())
+        if dropped:
+            self._drop(ticket)
+            return
+        self._queue.append(ticket)
+        self.emit(PromptQueued(id=ticket.id, text=text))
+        await self._bus.told()
 
     async def _run(self, prompt: Prompt, token: CancelToken, emit: Emit) -> TurnEnd:
         """The turn, whatever it raises; afterwards every call has its result."""

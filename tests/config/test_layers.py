@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smith_server.config.layers import Loaded, load
+from smith_server.config.layers import Loaded, load, stamp
 from smith_server.config.merge import Layer, merge
 from smith_server.config.paths import Places, places, project_root
 from smith_server.config.schema import Settings
@@ -35,6 +35,24 @@ class Sources:
 @pytest.fixture
 def sources(tmp_path: Path) -> Sources:
     return Sources(tmp_path)
+
+
+def test_the_stamp_changes_with_every_file_that_is_read_and_with_nothing_else(sources: Sources) -> None:
+    where = Places(sources.home, sources.home, sources.home)
+
+    def now() -> object:
+        return stamp(where, sources.project)
+
+    seen = [now()]
+    (sources.home / "smith.db").write_text("not read")
+    assert now() == seen[0]
+    for path in (sources.own, sources.projects, sources.home / "config.json"):
+        path.write_text("[bash]")
+        seen.append(now())
+        path.write_text("[bash]\ntimeout = 30\n")
+        seen.append(now())
+    sources.own.unlink()
+    assert len({*seen, now()}) == len(seen) + 1
 
 
 def test_without_any_file_the_defaults_hold(sources: Sources) -> None:

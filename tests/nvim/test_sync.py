@@ -79,7 +79,9 @@ def test_a_buffer_that_is_read_again_is_sent_again(editor: TestEditor, server: T
     assert document.text == "1\ntwo\nthree\n"
 
 
-def test_a_buffer_with_a_new_name_is_another_document(editor: TestEditor, server: TestServer, path: Path) -> None:
+def test_a_buffer_with_a_new_name_is_another_document(
+    editor: TestEditor, server: TestServer, path: Path
+) -> None:
     editor.edit(path)
     editor.start()
     editor.nvim.command("saveas b.txt")
