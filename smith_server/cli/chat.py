@@ -6,6 +6,7 @@ import math
 import signal
 import sys
 import threading
+from typing import TextIO
 
 from smith_server.cli.log import start_log
 from smith_server.cli.plain import Printer
@@ -40,22 +41,22 @@ class Terminal(Headless):
         return session.approvals if self._is_attended else super().approver(session)
 
 
-def chat(words: argparse.Namespace) -> int:
+def chat(words: argparse.Namespace, answers: TextIO) -> int:
     """Talk until the end of input; the exit code."""
     start_log()
-    leave(asyncio.run(_chat(words)))
+    leave(asyncio.run(_chat(words, answers)))
 
 
-async def _chat(words: argparse.Namespace) -> int:
-    return await Chat(words).code()
+async def _chat(words: argparse.Namespace, answers: TextIO) -> int:
+    return await Chat(words, answers).code()
 
 
 class Chat:
     """A line is a prompt, a command, or the answer to the question that waits, whenever it comes."""
 
-    def __init__(self, words: argparse.Namespace) -> None:
+    def __init__(self, words: argparse.Namespace, answers: TextIO) -> None:
         self._words = words
-        self._output = Output(lambda problem: self._leave())
+        self._output = Output(answers, lambda problem: self._leave())
         self._is_attended = sys.stdin.isatty() and sys.stderr.isatty()
         self._services = Services(options_from(words, resume=words.resume), Terminal(self._is_attended))
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()

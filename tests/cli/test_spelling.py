@@ -1,9 +1,8 @@
 """The documented spelling of events, fixed by a file: one line for each that an event becomes."""
 
+import io
 import json
 from pathlib import Path
-
-import pytest
 
 from smith_server.cli.spelling import JsonLines, result, spelled
 from smith_server.cli.streams import Output
@@ -66,10 +65,11 @@ def test_the_golden_file_has_an_event_of_every_kind() -> None:
     assert {type(event) for event in EVENTS} == kinds
 
 
-def test_lines_are_held_until_a_request_went_out(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = JsonLines(Output(lambda problem: None))
+def test_lines_are_held_until_a_request_went_out() -> None:
+    out = io.StringIO()
+    lines = JsonLines(Output(out, lambda problem: None))
     lines.take(Envelope("abc", "t1", events.TurnStarted(text="hi")))
-    assert capsys.readouterr().out == ""
+    assert out.getvalue() == ""
     lines.take(Envelope("abc", "t1", events.RequestStarted(model="m")))
-    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    printed = [json.loads(line) for line in out.getvalue().splitlines()]
     assert [(line["type"], line["turn"]) for line in printed] == [("turn_started", "t1"), ("llm_request_started", "t1")]
