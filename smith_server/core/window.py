@@ -166,13 +166,14 @@ class Window:
             self._elide()
         if not is_over(self.rules.trigger):
             return
-        kept = []
-        for unit in self._units:
-            if unit is self._prompt or not is_over(self.rules.target):
+        at, kept = 0, []
+        while at < len(self._units) and is_over(self.rules.target):
+            unit, at = self._units[at], at + 1
+            if unit is self._prompt:
                 kept.append(unit)
             else:
                 self._drop(unit)
-        self._units = kept
+        self._units[:at] = kept
 
     def _drop(self, unit: Unit) -> None:
         unit.dropped = True
