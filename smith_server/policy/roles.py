@@ -1,0 +1,59 @@
+"""The roles: who they are, what they are told and whom they may send. What they may use is in `matrix`."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from smith_server.core.errors import failure
+
+DEFAULT_ROLE = "direct"
+
+
+class Role(Struct, frozen=True):
+    """One role.
+
+    `alias` is its name for people, `prompt_profile` names its text, `model_key` its entry in the
+    `models` setting. A person talks to `user_facing` ones only; the others are sent by another role
+    and end by a report. `model` is set when the role has one of its own.
+    """
+
+    name: str
+    alias: str
+    prompt_profile: str
+    user_facing: bool = False
+    dispatch_targets: tuple[str, ...] = ()
+    model_key: str = "default"
+    model: str = ""
+    like: str = ""
+
+    @property
+    def row(self) -> str:
+        """The name under which the tables know the role."""
+        return self.like or self.name
+
+    @property
+    def can_dispatch(self) -> bool:
+        return bool(self.dispatch_targets)
+
+
+ROLES = (
+    Role("direct", "Smith", "direct", user_facing=True, dispatch_targets=("worker", "explorer")),
+    Role("orchestrator", "Tank", "orchestrator", user_facing=True, dispatch_targets=("worker", "explorer")),
+    Role("worker", "Niobe", "worker", dispatch_targets=("explorer",)),
+    Role("explorer", "Link", "explorer"),
+)
+"""All roles, in the order in which they are shown."""
+
+
+def resolve_role(name: str, roles: Sequence[Role] = ROLES) -> Role:
+    """The role of that name. Raises a `policy` failure `unknown_role` that names those there are."""
+    for role in roles:
+        if role.name == name:
+            return role
+    known = ", ".join(role.name for role in roles)
+    raise failure("policy", "unknown_role", f"There is no role {name!r}. The roles are: {known}.")
+
+
+def active_role(asked: str, configured: str, roles: Sequence[Role] = ROLES) -> Role:
+    """The role of a turn: what was asked for with it, else what is configured, else `direct`."""
+    return resolve_role(asked or configured or DEFAULT_ROLE, roles)
