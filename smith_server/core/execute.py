@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from smith_server.core import buffers
+from smith_server.core.budget import Budget, refusal
 from smith_server.core.conversation import Conversation
 from smith_server.core.editor import OpenText
 from smith_server.core.errors import AgentError, AgentFailure, Cancelled, ToolRefusal, failure
@@ -38,24 +39,37 @@ _TELLING = ("command", "path", "pattern", "query", "url", "task", "name", "key",
 CANCELLED = "Not run: the user cancelled the turn."
 
 
-async def execute(calls: Sequence[Call], turn: TurnInput, talk: Conversation, emit: Emit) -> bool:
-    """Run the calls of one reply and append one result each, in call order; whether one of them ended the turn.
+class Executed(Struct, frozen=True):
+    """What became of the calls of one reply: the budget afterwards, and whether a report ended the turn."""
+
+    budget: Budget
+    reported: bool = False
+
+
+async def execute(calls: Sequence[Call], turn: TurnInput, talk: Conversation, emit: Emit, budget: Budget) -> Executed:
+    """Run the calls of one reply and append one result each, in call order.
 
     Neighbours that may run side by side do, everything else runs alone and in order. Stops in front of
-    the next group when cancelled, and behind a call that ended the turn.
+    the next group when cancelled, and behind a report.
     """
     for group in _groups(calls, turn):
         if turn.token.requested:
-            return False
-        work = [_run_and_tell(call, turn, emit) for call in group]
+            break
+        work = []
+        for call in group:
+            terminal = _effect(call, turn) is Effect.REPORT
+            work.append(
+                _run_and_tell(call, turn, emit) if budget.has_step(terminal=terminal) else _unpaid(call, budget, emit)
+            )
+            budget = budget.with_step(terminal=terminal)
         results = [await work[0]] if len(work) == 1 else await asyncio.gather(*work)
         for call, result in zip(group, results, strict=True):
             message = talk.result(call, result.content, ok=result.ok, code=result.code, recall_key=result.recall_key)
             talk.add(message)
             emit(MessageAdded(message=message))
-        if any(result.ok and result.ends_turn for result in results):
-            return True
-    return False
+        if _effect(group[0], turn) is Effect.REPORT and results[0].ok:
+            return Executed(budget, reported=True)
+    return Executed(budget)
 
 
 def _groups(calls: Sequence[Call], turn: TurnInput) -> Iterator[list[Call]]:
@@ -76,6 +90,13 @@ async def _run_and_tell(call: Call, turn: TurnInput, emit: Emit) -> ToolResult:
     emit(started(call, turn.mask))
     result = bounded(await run_call(call, turn, emit), turn)
     emit(finished(call, result, int((time.monotonic() - began) * 1000)))
+    return result
+
+
+async def _unpaid(call: Call, budget: Budget, emit: Emit) -> ToolResult:
+    """A call for which the budget has no step left."""
+    result = ToolResult(refusal(budget), ok=False, code="budget_exhausted")
+    emit(finished(call, result))
     return result
 
 

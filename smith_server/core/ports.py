@@ -75,6 +75,37 @@ class Provider(Protocol):
         ...
 
 
+class Again(Protocol):
+    """Another attempt at a request: its number, after how many seconds, in which layer, because of what."""
+
+    @property
+    def layer(self) -> Literal["transport", "empty"]: ...
+
+    @property
+    def attempt(self) -> int: ...
+
+    @property
+    def delay(self) -> float: ...
+
+    @property
+    def error(self) -> AgentError: ...
+
+    @property
+    def discard_output(self) -> bool: ...
+
+
+class Retries(Protocol):
+    """Decides whether a request is made again; one for each prompt."""
+
+    def begin(self) -> None:
+        """A new request of the same prompt."""
+        ...
+
+    def after(self, answer: Done | Failed) -> Again | None:
+        """The attempt to make after `answer`, or None when the answer stands."""
+        ...
+
+
 class View(Protocol):
     """Makes the next request out of the conversation."""
 

@@ -6,9 +6,10 @@ from typing import Literal
 
 from msgspec import Struct
 
+from smith_server.core.budget import Budget
 from smith_server.core.cancel import CancelToken
 from smith_server.core.editor import Editor
-from smith_server.core.ports import Approver, Inbox, Policy, Provider, Stored, View
+from smith_server.core.ports import Approver, Inbox, Policy, Provider, Retries, Stored, View
 from smith_server.core.tool import Tool
 
 SaveBeforeRun = Literal["agent", "ask", "never"]
@@ -21,7 +22,7 @@ async def nothing_to_adopt(path: Path) -> None:
 class TurnInput(Struct, frozen=True):
     """What one turn runs with.
 
-    `max_requests` bounds the requests of one prompt. `mask` blanks secrets in any text that is
+    `budget` bounds it, `retries` decides about requests that failed. `mask` blanks secrets in any text that is
     stored, shown or sent. `save_before_run` says which buffers are written before a command; what an
     editor's own hooks made of a text while it was saved for us is `adopt`ed as an own edit.
     """
@@ -33,10 +34,11 @@ class TurnInput(Struct, frozen=True):
     approver: Approver
     editor: Editor
     inbox: Inbox
+    retries: Retries
     stored: Stored
     token: CancelToken
     cwd: Path
     mask: Callable[[str], str] = str
     adopt: Callable[[Path], Awaitable[object]] = nothing_to_adopt
-    max_requests: int = 500
+    budget: Budget = Budget(max_requests=500)
     save_before_run: SaveBeforeRun = "agent"

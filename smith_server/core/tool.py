@@ -24,6 +24,7 @@ class Effect(enum.Enum):
     NETWORK = "network"
     TALK = "talk"
     DELEGATE = "delegate"
+    REPORT = "report"
 
     @property
     def side_by_side(self) -> bool:
@@ -57,8 +58,7 @@ class ToolResult(Struct, frozen=True):
     """A result with two faces: `content` for the model, `summary` and `diff` for the person.
 
     `touched` are files that the call wrote on disk. `mutation` says whether anything may have
-    changed: `unknown` when the call was ended in the middle. `ends_turn` is set by the one tool whose
-    success is the end of a child's work.
+    changed: `unknown` when the call was ended in the middle.
     """
 
     content: str
@@ -69,7 +69,15 @@ class ToolResult(Struct, frozen=True):
     mutation: MutationState = "none"
     touched: tuple[Path, ...] = ()
     recall_key: str = ""
-    ends_turn: bool = False
+
+
+class LooseArguments(Struct, frozen=True):
+    """Arguments that the tool itself puts right and checks: it gets the JSON object as it came.
+
+    `schema` is what the model is told of them.
+    """
+
+    schema: dict[str, Any]
 
 
 class Tool(Protocol):
@@ -85,7 +93,7 @@ class Tool(Protocol):
     def effect(self) -> Effect: ...
 
     @property
-    def args(self) -> type[Struct]: ...
+    def args(self) -> type[Struct] | LooseArguments: ...
 
     async def preview(self, args: Any, context: ToolContext) -> Preview:
         """What `run` would do now. Raises `ToolRefusal` when it would refuse."""
@@ -98,7 +106,9 @@ class Tool(Protocol):
 
 def spec(tool: Tool) -> ToolSpec:
     """What the model is told of `tool`."""
-    return ToolSpec(tool.name, tool.text, argument_schema(tool.args))
+    args = tool.args
+    schema = args.schema if isinstance(args, LooseArguments) else argument_schema(args)
+    return ToolSpec(tool.name, tool.text, schema)
 
 
 def argument_schema(args: type[Struct]) -> dict[str, Any]:
@@ -109,12 +119,13 @@ def argument_schema(args: type[Struct]) -> dict[str, Any]:
     return inlined
 
 
-def decode_arguments(args: type[Struct], text: str) -> Struct:
+def decode_arguments(args: type[Struct] | LooseArguments, text: str) -> Any:
     """The arguments of a call; an empty text means none.
 
     Raises `msgspec.ValidationError` naming the field, or `msgspec.DecodeError` for what is no JSON.
     """
-    return msgspec.json.decode(text.strip() or "{}", type=args)
+    kind: Any = dict[str, Any] if isinstance(args, LooseArguments) else args
+    return msgspec.json.decode(text.strip() or "{}", type=kind)
 
 
 def _inline(node: Any, definitions: dict[str, Any]) -> Any:

@@ -3,24 +3,26 @@
 The loop decides nothing: provider, tools, policy and storage come in with `TurnInput`.
 """
 
+import asyncio
 import time
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from smith_server.core.conversation import Conversation
-from smith_server.core.errors import AgentError, AgentFailure, Cancelled, agent_error
+from smith_server.core.errors import AgentError, AgentFailure, Cancelled, agent_error, public
 from smith_server.core.events import (
     CallFinished,
     MessageAdded,
     OutputDelta,
     ReasoningDelta,
     RequestFinished,
+    RequestRetried,
     RequestStarted,
     UsageUpdated,
 )
 from smith_server.core.execute import CANCELLED, execute
-from smith_server.core.interrupt import interrupted_by
+from smith_server.core.interrupt import interrupted_by, wait_for
 from smith_server.core.messages import (
     AssistantMessage,
     Call,
@@ -31,7 +33,7 @@ from smith_server.core.messages import (
     UserMessage,
     joined_text,
 )
-from smith_server.core.ports import Done, Emit, Failed, Request, TextDelta, ThinkingDelta
+from smith_server.core.ports import Again, Done, Emit, Failed, Request, TextDelta, ThinkingDelta
 from smith_server.core.scope import TurnInput
 
 
@@ -54,21 +56,22 @@ class Reply(Struct, frozen=True):
 
 async def run_turn(turn: TurnInput, talk: Conversation, emit: Emit) -> TurnEnd:
     """Run until the model has nothing more to do. The conversation is valid whenever this returns."""
-    usage = Usage()
-    for _ in range(turn.max_requests):
+    usage, budget = Usage(), turn.budget
+    while True:
         _steer(turn, talk, emit)
         if turn.token.requested:
             return _close(talk, emit, TurnEnd("cancelled", usage))
+        if (error := budget.exhausted(time.monotonic())) is not None:
+            return _close(talk, emit, TurnEnd("budget_exhausted", usage, error))
         reply = await _request(turn, talk, emit)
-        usage = usage + reply.usage
+        usage, budget = usage + reply.usage, budget.with_request()
         emit(UsageUpdated(turn_usage=usage, context=reply.usage.context))
         if (end := _end_of(reply, usage)) is not None:
             return _close(talk, emit, end)
-        await execute(_calls(reply), turn, talk, emit)
-        if turn.token.requested:
-            return _close(talk, emit, TurnEnd("cancelled", usage))
-    text = f"One prompt may make {turn.max_requests} requests (`max_requests`). Send another prompt to go on."
-    return _close(talk, emit, TurnEnd("error", usage, agent_error("budget_exhausted", "max_requests", text)))
+        done = await execute(_calls(reply), turn, talk, emit, budget)
+        budget = done.budget
+        if done.reported:
+            return _close(talk, emit, TurnEnd("completed", usage))
 
 
 def _steer(turn: TurnInput, talk: Conversation, emit: Emit) -> None:
@@ -79,15 +82,13 @@ def _steer(turn: TurnInput, talk: Conversation, emit: Emit) -> None:
 
 
 async def _request(turn: TurnInput, talk: Conversation, emit: Emit) -> Reply:
-    """One request and its answer; what was shown of it is a message of the conversation afterwards."""
+    """One request, made again where that may help; what was shown of it is a message of the conversation afterwards."""
     try:
         request = await turn.view.next(talk.messages)
     except AgentFailure as problem:
         return Reply((), "error", Usage(), problem.error)
-    name, began = talk.mint(), time.monotonic()
-    emit(RequestStarted(model=request.model, provider=turn.provider.name))
-    reply = await _relay(turn, request, name, emit)
-    emit(RequestFinished(usage=reply.usage, duration_ms=int((time.monotonic() - began) * 1000)))
+    name = talk.mint()
+    reply = await _attempts(turn, request, name, emit)
     if _calls(reply) or joined_text(reply.parts).strip():
         message = AssistantMessage(name, reply.parts, request.model, reply.stop)
         talk.add(message)
@@ -95,8 +96,44 @@ async def _request(turn: TurnInput, talk: Conversation, emit: Emit) -> Reply:
     return reply
 
 
-async def _relay(turn: TurnInput, request: Request, name: str, emit: Emit) -> Reply:
-    """Pass deltas on as they come. A cancel keeps the text so far and drops half-written calls."""
+async def _attempts(turn: TurnInput, request: Request, name: str, emit: Emit) -> Reply:
+    """The last attempt's reply, with what all of them used."""
+    attempt, used = 1, Usage()
+    turn.retries.begin()
+    while True:
+        began = time.monotonic()
+        emit(RequestStarted(model=request.model, provider=turn.provider.name, attempt=attempt))
+        answer = await _relay(turn, request, name, emit)
+        reply = _reply(answer)
+        used = used + reply.usage
+        emit(RequestFinished(usage=reply.usage, duration_ms=int((time.monotonic() - began) * 1000)))
+        if (again := turn.retries.after(answer)) is None:
+            return structs.replace(reply, usage=used)
+        if not await _waited(again, turn, emit):
+            return structs.replace(reply, stop="cancelled", usage=used)
+        attempt = again.attempt
+
+
+async def _waited(again: Again, turn: TurnInput, emit: Emit) -> bool:
+    """Say that a request is made again and wait for the moment; False when the turn was cancelled meanwhile."""
+    emit(
+        RequestRetried(
+            layer=again.layer,
+            attempt=again.attempt,
+            delay_ms=round(again.delay * 1000),
+            error=public(again.error),
+            discard_output=again.discard_output,
+        )
+    )
+    try:
+        await wait_for(asyncio.sleep(again.delay), turn.token)
+    except Cancelled:
+        return False
+    return True
+
+
+async def _relay(turn: TurnInput, request: Request, name: str, emit: Emit) -> Done | Failed:
+    """Pass deltas on as they come. What breaks off, or is cancelled, keeps its text and loses half-written calls."""
     shown: list[str] = []
     stream = turn.provider.stream(request, turn.token)
     try:
@@ -108,16 +145,14 @@ async def _relay(turn: TurnInput, request: Request, name: str, emit: Emit) -> Re
                         emit(OutputDelta(message=name, text=text))
                     case ThinkingDelta(text):
                         emit(ReasoningDelta(message=name, text=text))
-                    case Done(parts, stop, used):
-                        return Reply(parts, stop, _counted(used))
-                    case Failed(error, parts, used):
-                        return Reply(_kept(parts, shown), "error", _counted(used), error)
-    except Cancelled:
-        return Reply(_kept((), shown), "cancelled", Usage(requests=1))
-    broken = agent_error(
-        "protocol", "stream_truncated", "The answer ended without saying that it was complete. Send the prompt again."
-    )
-    return Reply(_kept((), shown), "error", Usage(requests=1), broken)
+                    case Done():
+                        return delta
+                    case Failed(parts=parts):
+                        return structs.replace(delta, parts=_kept(parts, shown))
+    except Cancelled as problem:
+        return Failed(problem.error, _kept((), shown))
+    text = "The answer ended without saying that it was complete. Send the prompt again."
+    return Failed(agent_error("protocol", "stream_truncated", text), _kept((), shown))
 
 
 def _kept(parts: tuple[Part, ...], shown: list[str]) -> tuple[Part, ...]:
@@ -129,8 +164,13 @@ def _kept(parts: tuple[Part, ...], shown: list[str]) -> tuple[Part, ...]:
     return (Text(text),) if text.strip() else ()
 
 
-def _counted(usage: Usage | None) -> Usage:
-    return (usage or Usage()) + Usage(requests=1)
+def _reply(answer: Done | Failed) -> Reply:
+    usage = (answer.usage or Usage()) + Usage(requests=1)
+    if isinstance(answer, Done):
+        return Reply(answer.parts, answer.stop, usage)
+    if answer.error.kind == "cancelled":
+        return Reply(answer.parts, "cancelled", usage)
+    return Reply(answer.parts, "error", usage, answer.error)
 
 
 def _end_of(reply: Reply, usage: Usage) -> TurnEnd | None:

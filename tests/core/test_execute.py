@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from smith_server.core.budget import Budget
 from smith_server.core.conversation import Conversation
 from smith_server.core.editor import DiskMark, OpenText, SaveOutcome
 from smith_server.core.errors import ToolRefusal
@@ -140,7 +141,7 @@ async def test_secrets_and_long_results_do_not_get_through() -> None:
     talk = Conversation()
     talk.begin_turn()
     talk.add(AssistantMessage(talk.mint(), (call(),), stop="tool_use"))
-    await execute([call()], turn, talk, events.append)
+    await execute([call()], turn, talk, events.append, Budget())
     message = talk.messages[-1]
     assert isinstance(message, ToolMessage)
     assert message.content.startswith("[key]xxx")

@@ -2,6 +2,7 @@ import asyncio
 
 import pytest
 
+from smith_server.core.budget import Budget
 from smith_server.core.conversation import Conversation
 from smith_server.core.errors import agent_error
 from smith_server.core.events import CallFinished, CallStarted, Event, MessageAdded, OutputDelta, RequestStarted
@@ -154,7 +155,7 @@ async def test_words_from_the_person_are_taken_between_two_requests() -> None:
 async def test_one_prompt_cannot_cause_requests_without_end() -> None:
     talk = begun()
     provider = FakeProvider(*([calls(call(id=f"c{number}"))] for number in range(3)))
-    end = await run_turn(turn_input(provider, [FakeTool()], max_requests=3), talk, lambda event: None)
+    end = await run_turn(turn_input(provider, [FakeTool()], budget=Budget(max_requests=3)), talk, lambda event: None)
     assert end.error is not None
     assert (end.error.code, len(provider.requests)) == ("max_requests", 3)
     assert unpaired(talk) == []

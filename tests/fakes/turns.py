@@ -71,6 +71,14 @@ class FakeTool:
         return ToolResult(args.text)
 
 
+class NoRetries:
+    def begin(self) -> None:
+        return None
+
+    def after(self, answer: object) -> None:
+        return None
+
+
 async def stored() -> None:
     return None
 
@@ -84,6 +92,7 @@ def turn_input(provider: Any = None, tools: Sequence[Any] = (), **changes: Any) 
         approver=FakeApprover(),
         editor=NoEditor(),
         inbox=FakeInbox(),
+        retries=NoRetries(),
         stored=stored,
         token=CancelToken(),
         cwd=Path("/nowhere"),
