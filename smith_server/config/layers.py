@@ -138,7 +138,7 @@ def _same_folder(one: Path, other: Path) -> bool:
 
 def _patch_layers(patch: Mapping[str, Any], problems: list[Problem]) -> Iterator[Layer]:
     if is_old(patch):
-        text = f"{PATCH}: what an older version stored is ignored; the next /config set clears it. Set again what you need."
+        text = f"{PATCH}: what an older version stored is ignored; set again what you need, and it is gone."
         problems.append(Problem(text))
     elif patch:
         yield Layer(PATCH, thaw(patch), kind="patch")

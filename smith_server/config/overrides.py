@@ -5,7 +5,7 @@ A patch is a sparse tree that the caller stores. Nothing here stores anything or
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from smith_server.config.keys import Path, children, key_at
 from smith_server.config.schema.agent import ContextManagement
@@ -36,6 +36,16 @@ OVERRIDABLE = (
     *(f"context_management.{name}" for name in children(ContextManagement)),
 )
 """What may be changed at run time, besides `models.` with any name."""
+
+
+class Effective(Protocol):
+    """The effective settings as a tree, and the layer of each value that is set."""
+
+    @property
+    def tree(self) -> Mapping[str, Any]: ...
+
+    @property
+    def origin(self) -> Mapping[str, str]: ...
 
 
 def is_overridable_path(path: str) -> bool:
@@ -106,18 +116,18 @@ def _without(tree: Mapping[str, Any], path: Path) -> dict[str, Any]:
     return {name: kept if name == path[0] else value for name, value in tree.items()} if kept else rest
 
 
-def shadows(path: str, patch_name: str, tree: Mapping[str, Any], origin: Mapping[str, str]) -> Iterator[str]:
-    """Why an override has no effect, or not everywhere: sentences for the person.
+def shadows(path: str, layer: str, loaded: Effective) -> Iterator[str]:
+    """Why a setting of a layer has no effect, or not everywhere: sentences for the person.
 
-    `tree` and `origin` are those of the settings with the override in it.
+    `loaded` has the settings with that layer in it.
     """
-    above = origin.get(path, patch_name)
-    if above != patch_name:
+    above = loaded.origin.get(path, layer)
+    if above != layer:
         yield f"`{path}` is also set by {above}, and that holds."
-    role = tree.get("active_role") or "direct"
+    role = loaded.tree.get("active_role") or "direct"
     before = {"default_model": ("models.default", f"models.{role}"), "models.default": (f"models.{role}",)}
     for other in before.get(path, ()):
-        if get(tree, split(other)):
+        if get(loaded.tree, split(other)):
             yield f"`{other}` is set too and goes before it."
 
 

@@ -68,3 +68,10 @@ def _below(key: Key | None, at: Path, value: Any) -> Iterator[Written]:
             yield Written(key, at, value, key_at(path), spelling.factor)
     else:
         yield Written(key, at, value, key)
+
+
+def meant(path: Path) -> Path:
+    """The path of the setting that another spelling stands for; of several the first."""
+    if path in SPELLINGS:
+        return SPELLINGS[path].means[0]
+    return ("services", *path) if path[0] in SERVICES and key_at(path) is None else path

@@ -39,3 +39,15 @@ def leaves(tree: Mapping[str, Any], at: Path = ()) -> Iterator[tuple[Path, Any]]
             yield from leaves(value, (*at, name))
         else:
             yield (*at, name), value
+
+
+def find(tree: Mapping[str, Any], dotted: str) -> Path | None:
+    """The path of a dotted text in a tree whose names may hold dots themselves; None when nothing is there."""
+    for name, value in tree.items():
+        if name == dotted:
+            return (name,)
+        if dotted.startswith(f"{name}.") and isinstance(value, Mapping):
+            below = find(value, dotted.removeprefix(f"{name}."))
+            if below is not None:
+                return (name, *below)
+    return None

@@ -97,9 +97,9 @@ class OpenAi(ProviderSettings, frozen=True, kw_only=True):
 class Ollama(ProviderSettings, frozen=True, kw_only=True):
     """Ollama's own provider settings."""
 
-    host: Annotated[Name, about("Where Ollama listens, as `OLLAMA_HOST` spells it; `base_url` goes before it.")] = (
-        "http://localhost:11434"
-    )
+    host: Annotated[
+        Name, about("Where Ollama listens, as `OLLAMA_HOST` spells it; that and `base_url` go before it.")
+    ] = "http://localhost:11434"
 
 
 class Providers(Table, frozen=True, kw_only=True):
