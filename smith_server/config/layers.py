@@ -1,35 +1,104 @@
-"""Reads the sources of settings: files, environment, flags. Trouble with one is told, never fatal here."""
+"""Reads the sources of settings: files, patch, environment, flags. Trouble with one is told, never fatal here."""
 
-import json
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from smith_server.config.merge import Layer, Merged, Problem, merge
+from smith_server.config import files
+from smith_server.config.environment import from_environment
+from smith_server.config.freeze import FrozenDict, freeze, thaw
+from smith_server.config.keys import children, defaults
+from smith_server.config.merge import Kind, Layer, Merged, Problem, merge
+from smith_server.config.overrides import is_old
 from smith_server.config.paths import Places
 from smith_server.config.schema import Approval, Providers, Settings
+from smith_server.config.trees import get, over, put
 from smith_server.core.errors import failure
 
-_MOST_BYTES = 1 << 20
+PATCH = "/config set"
+"""Name of the layer of what was set at run time."""
+_MOST_PROBLEMS = 50
+
+
+class Sources(Struct, frozen=True):
+    """Where settings come from.
+
+    `explicit` replaces the global file. `patch` is what was set at run time, as the store keeps it.
+    `ephemeral` are trees that hold for this process, by the name of who set them, lowest first.
+    `editor_project` is what an editor took from a file of the project.
+    """
+
+    places: Places
+    project: Path
+    environ: Mapping[str, str]
+    explicit: Path | None = None
+    patch: Mapping[str, Any] = {}
+    ephemeral: Mapping[str, Mapping[str, Any]] = {}
+    editor_project: Mapping[str, Any] = {}
 
 
 class Loaded(Struct, frozen=True):
-    """Settings ready for use. `unsafe` when something that protects the person could not be read."""
+    """Settings ready for use. `unsafe` when something that protects the person could not be read.
+
+    `origin` names the layer of each value that is set, by dotted path; what is not in it is a default.
+    `tree` are the effective settings as a tree, frozen; settings whose default is not ours to say are
+    in it only when they are set. `waiting` is what a project wants and has no consent for.
+    """
 
     settings: Settings
-    origin: dict[str, str]
+    origin: Mapping[str, str]
     problems: tuple[str, ...] = ()
     unsafe: bool = False
+    tree: Mapping[str, Any] = FrozenDict()
+    waiting: Mapping[str, Any] = FrozenDict()
+
+
+def load(
+    places: Places, project: Path, environ: Mapping[str, str], flags: dict[str, Any], explicit: Path | None = None
+) -> Loaded:
+    """`read` without a patch, with flags as the highest layer."""
+    return read(Sources(places, project, environ, explicit, ephemeral={"command line": flags}))
+
+
+def read(sources: Sources) -> Loaded:
+    """Merge all sources, lowest first: global file, project, patch, environment, ephemeral.
+
+    A settings file that was named has to exist: raises a `schema` failure otherwise.
+    """
+    explicit = sources.explicit
+    if explicit is not None and not files.is_file(explicit):
+        raise failure("schema", "config_missing", f"{explicit} does not exist or is no file.")
+    problems: list[Problem] = []
+    merged = merge(list(_layers(sources, problems)))
+    return _settled(merged, [*problems, *merged.problems], sources.places)
+
+
+def reread(sources: Sources, last: Loaded) -> Loaded:
+    """`read` for a session that runs: settings that became unsafe do not replace good ones, which stay as they were.
+
+    Deny and ask rules that can be read are added all the same.
+    """
+    fresh = read(sources)
+    if not fresh.unsafe or last.unsafe:
+        return fresh
+    approval, more = last.settings.approval, fresh.settings.approval
+    deny, ask = (tuple(dict.fromkeys(lists)) for lists in ((*approval.deny, *more.deny), (*approval.ask, *more.ask)))
+    approval = msgspec.structs.replace(approval, deny=deny, ask=ask)
+    return msgspec.structs.replace(
+        last,
+        settings=msgspec.structs.replace(last.settings, approval=approval),
+        tree=freeze(over(last.tree, {"approval": {"deny": list(deny), "ask": list(ask)}})),
+        problems=(*fresh.problems, "The settings as they were before stay in force until that is repaired."),
+    )
 
 
 def stamp(places: Places, project: Path, explicit: Path | None = None) -> tuple[object, ...]:
     """Changes whenever a file that `load` would read does."""
-    files = (explicit or places.config_file, _project_file(project))
-    return tuple(_stamp(each) for file in files for each in (file, file.with_suffix(".json")))
+    paths = (explicit or places.config_file, _project_file(project))
+    return tuple(_stamp(each) for path in paths for each in (path, path.with_suffix(".json")))
 
 
 def _stamp(path: Path) -> object:
@@ -40,99 +109,96 @@ def _stamp(path: Path) -> object:
     return found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode
 
 
-def load(
-    places: Places, project: Path, environ: Mapping[str, str], flags: dict[str, Any], explicit: Path | None = None
-) -> Loaded:
-    """Merge all sources, lowest first: global file, project file, environment, flags.
-
-    `explicit` replaces the global file and has to exist: raises a `schema` failure otherwise.
-    """
-    if explicit is not None and not _is_file(explicit):
-        raise failure("schema", "config_missing", f"{explicit} does not exist or is no file.")
-    problems: list[Problem] = []
-    layers = [
-        *_file_layers(explicit or places.config_file, problems, narrow_only=False),
-        *_project_layers(places, project, problems),
-        Layer("environment", from_environment(environ)),
-        Layer("command line", flags),
-    ]
-    merged = merge(layers)
-    return _settled(merged, [*problems, *merged.problems])
-
-
-def _settled(merged: Merged, problems: list[Problem]) -> Loaded:
-    unsafe = any(problem.guards for problem in problems)
-    settings = merged.settings
-    if unsafe:
-        settings = msgspec.structs.replace(settings, approval=Approval())
-    return Loaded(settings, merged.origin, tuple(problem.text for problem in problems), unsafe)
+def _layers(sources: Sources, problems: list[Problem]) -> Iterator[Layer]:
+    own = sources.explicit or sources.places.config_file
+    yield from _file_layers(own, problems, "global")
+    yield from _project_layers(sources, own, problems)
+    yield from _patch_layers(sources.patch, problems)
+    for variable, values in from_environment(sources.environ).items():
+        yield Layer("environment", values, place=variable)
+    for name, tree in sources.ephemeral.items():
+        yield Layer(name, thaw(tree))
 
 
 def _project_file(project: Path) -> Path:
     return project / ".smith" / "config.toml"
 
 
-def _project_layers(places: Places, project: Path, problems: list[Problem]) -> list[Layer]:
-    path = _project_file(project)
-    if path.parent == places.config:
-        return []
-    return _file_layers(path, problems, narrow_only=True)
+def _project_layers(sources: Sources, own: Path, problems: list[Problem]) -> Iterator[Layer]:
+    path = _project_file(sources.project)
+    if path != own and not _same_folder(path.parent, sources.places.config):
+        yield from _file_layers(path, problems, "project")
+    if sources.editor_project:
+        yield Layer("the editor's settings of this project", thaw(sources.editor_project), kind="project")
 
 
-def _file_layers(path: Path, problems: list[Problem], *, narrow_only: bool) -> list[Layer]:
+def _same_folder(one: Path, other: Path) -> bool:
+    return one == other or (one.is_dir() and other.is_dir() and one.samefile(other))
+
+
+def _patch_layers(patch: Mapping[str, Any], problems: list[Problem]) -> Iterator[Layer]:
+    if is_old(patch):
+        text = f"{PATCH}: what an older version stored is ignored; set again what you need, and it is gone."
+        problems.append(Problem(text))
+    elif patch:
+        yield Layer(PATCH, thaw(patch), kind="patch")
+
+
+def _file_layers(path: Path, problems: list[Problem], kind: Kind) -> Iterator[Layer]:
     """The layer of `config.toml`, or of `config.json` with the same keys where there is no TOML."""
-    try:
-        path = _there(path, problems)
-        text = _read(path)
-        if text is None:
-            return []
-        values = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except (OSError, ValueError) as problem:
-        problems.append(Problem(f"{path} cannot be used: {problem}", guards=True))
-        return []
-    if not isinstance(values, dict):
-        problems.append(Problem(f"{path} cannot be used: it holds no table", guards=True))
-        return []
-    return [Layer(str(path), values, text, narrow_only)]
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:
-        return False
-
-
-def _there(path: Path, problems: list[Problem]) -> Path:
     twin = path.with_suffix(".json")
-    if path.suffix != ".toml" or not twin.is_file():
-        return path
-    if not path.exists():
-        return twin
-    problems.append(Problem(f"{twin} is ignored: {path} is there too"))
-    return path
+    if path.suffix == ".toml" and files.is_file(twin):
+        if path.exists():
+            problems.append(Problem(f"{twin} is ignored: {path} is there too"))
+        else:
+            path = twin
+    content = files.read(path)
+    if content is not None and content.problem:
+        problems.append(Problem(content.problem, guards=True))
+    if content is not None:
+        yield Layer(str(path), content.values, content.text, kind)
 
 
-def _read(path: Path) -> str | None:
-    if not path.exists() and not path.is_symlink():
-        return None
-    if not path.is_file():
-        raise ValueError("it is no regular file")
-    if path.stat().st_size > _MOST_BYTES:
-        raise ValueError("it is larger than 1 MiB")
-    return path.read_bytes().decode("utf-8-sig")
+def _settled(merged: Merged, problems: list[Problem], places: Places) -> Loaded:
+    tree = merged.tree
+    problems += _without_prices(tree)
+    unsafe = any(problem.guards for problem in problems)
+    if unsafe:
+        for name in ("mode", "allow", "allowlist"):
+            tree.get("approval", {}).pop(name, None)
+            merged.origin.pop(f"approval.{name}", None)
+    if get(tree, ("approval", "protected")) is None:
+        put(tree, ("approval", "protected"), [*Approval().protected, f"{_as_pattern(places.config)}/**"])
+    effective = freeze(over(defaults(), tree))
+    settings = msgspec.convert(_for_use(tree), Settings)
+    texts = [problem.text for problem in problems]
+    if len(texts) > _MOST_PROBLEMS:
+        texts[_MOST_PROBLEMS:] = [f"{len(texts) - _MOST_PROBLEMS} more settings cannot be used."]
+    return Loaded(settings, freeze(merged.origin), tuple(texts), unsafe, effective, freeze(merged.waiting))
 
 
-def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    """The settings that variables stand for; an empty variable counts as unset."""
-    values: dict[str, Any] = {}
-    if provider := environ.get("SMITH_PROVIDER"):
-        values["defaults"] = {"provider": provider.lower()}
-    if model := environ.get("SMITH_MODEL"):
-        values["providers"] = {name: {"model": model} for name in provider_names()}
-    return values
+def _without_prices(tree: dict[str, Any]) -> Iterator[Problem]:
+    """Take out prices that are not complete."""
+    prices: dict[str, Any] = tree.get("pricing", {})
+    for name in [name for name, price in prices.items() if not {"input", "output"} <= price.keys()]:
+        del prices[name]
+        yield Problem(f"`pricing.{name}` is ignored: a price needs `input` and `output`")
+
+
+def _for_use(tree: dict[str, Any]) -> dict[str, Any]:
+    """The tree with older spellings where their readers look for them."""
+    used = over(tree, {})
+    allowed = [f"bash({entry.strip()})" for entry in get(tree, ("approval", "allowlist"), []) if entry.strip()]
+    used = over(used, {"approval": {"allow": [*get(tree, ("approval", "allow"), []), *allowed]}})
+    model = get(tree, ("providers", "custom", "model"))
+    return over(used, {"llm_config": {"model": model}}) if model else used
+
+
+def _as_pattern(path: Path) -> str:
+    """A path as a pattern that matches it alone."""
+    return "".join(f"[{char}]" if char in "*?[{" else char for char in str(path))
 
 
 def provider_names() -> tuple[str, ...]:
     """The providers that have settings."""
-    return tuple(field.name for field in msgspec.structs.fields(Providers))
+    return tuple(children(Providers))

@@ -1,159 +1,217 @@
-"""Layers become settings: each layer is checked leaf by leaf, then merged over the ones below.
+"""Layers become one tree: each value is checked alone, then put over what the layers below say.
 
-A bad value costs that value alone: the next lower layer holds, and the person is told where it is.
+A bad value costs itself: the next lower layer holds, and the person is told where it is.
 """
 
 import difflib
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
-import msgspec
-from msgspec import Meta, Struct
-from msgspec.inspect import Metadata, StructType, Type, UnionType, type_info
+from msgspec import NODEFAULT, Struct
 
-from smith_server.config.schema import Settings
+from smith_server.config.keys import OTHER_ROOT, ROOT, Key, Path, all_keys
+from smith_server.config.lines import Lines
+from smith_server.config.overrides import is_overridable_path
+from smith_server.config.schema.field import ADDS, GLOBAL
+from smith_server.config.spellings import SERVICES, Written, written
+from smith_server.config.trees import get, put
+from smith_server.config.values import BadValue, checked, elements, printable
 
-_TABLES_THAT_GUARD = ("approval",)
+_GUARDING = ("approval", "hooks", "sandbox")
+_GUARDING_NAMES = ("approval", "sandbox")
+"""Tables in which a name that nobody knows may be a misspelled protection; other programs have more hooks."""
+_MOST_HINTS = 20
+_ASKS = "a project may not set it without your consent"
+
+Kind = Literal["global", "project", "patch", "other"]
 
 
 class Layer(Struct, frozen=True):
     """One source of settings: its name for people, a sparse tree of values, and its text for line numbers.
 
-    `narrow_only` marks a source that is not trusted: it may only make things narrower.
+    Of a `project` only what narrows is taken, of a `patch` only what may be overridden at run time;
+    some keys are taken from the `global` file alone. `place` is where in the source all of it stands.
     """
 
     name: str
     values: dict[str, Any]
     text: str = ""
-    narrow_only: bool = False
+    kind: Kind = "other"
+    place: str = ""
 
 
 class Problem(Struct, frozen=True):
-    """Something wrong in a layer; `guards` when it stands in a table that protects the person."""
+    """Something wrong in a layer; `guards` when it stands where the person is protected."""
 
     text: str
     guards: bool = False
 
 
 class Merged(Struct, frozen=True):
-    """The settings, which layer each set leaf came from (by dotted path), and what was wrong."""
+    """The tree of all that is set, which layer each value came from (by dotted path), and what was wrong.
 
-    settings: Settings
+    `waiting` are the values that a project wants and that nobody consented to, by dotted path.
+    """
+
+    tree: dict[str, Any]
     origin: dict[str, str]
     problems: tuple[Problem, ...]
+    waiting: dict[str, Any]
 
 
 def merge(layers: Sequence[Layer]) -> Merged:
-    """Merge `layers`, lowest first. Tables merge by key, everything else replaces."""
-    tree: dict[str, Any] = {}
-    origin: dict[str, str] = {}
+    """Merge `layers`, lowest first. Tables merge by key, lists that protect add up, everything else replaces."""
+    merged = Merged({}, {}, (), {})
     problems: list[Problem] = []
     for layer in layers:
-        for path, value in _leaves(layer.values, _schema(), ()):
-            if problem := _check(layer, path, value, tree):
-                problems.append(problem)
-                continue
-            _put(tree, path, value)
-            origin[".".join(path)] = layer.name
-    return Merged(msgspec.convert(tree, Settings), origin, tuple(problems))
+        problems += _Entry(layer, merged).take()
+    return Merged(merged.tree, merged.origin, tuple(problems), merged.waiting)
+
+
+class _Taken(Struct, frozen=True):
+    """A value that passed its check: its key, where it is written, what is kept."""
+
+    key: Key
+    at: Path
+    value: Any
+
+
+class _Entry:
+    """One layer on its way into the tree."""
+
+    def __init__(self, layer: Layer, below: Merged) -> None:
+        self._layer = layer
+        self._below = below
+        self._lines = Lines(layer.text)
+        self._problems: list[Problem] = []
+        self._hints = _MOST_HINTS
+        self._models = set(_models(below.tree)) if layer.kind == "project" else set[str]()
+
+    def take(self) -> list[Problem]:
+        """Put in what can be used; the problems with the rest."""
+        found: dict[Path, _Taken] = {}
+        for each in written(self._without_doubles()):
+            if (taken := self._taken(each)) is not None:
+                path = taken.key.path
+                found[path] = self._stricter(found[path], taken) if path in found else taken
+        for taken in found.values():
+            self._put(taken)
+        return self._problems
+
+    def _taken(self, each: Written) -> _Taken | None:
+        if each.key is None or each.means is None:
+            self._tell(each.at, self._unknown(each.at), guards=each.at[0] in _GUARDING_NAMES)
+            return None
+        if ADDS in each.key.marks:
+            good, wrong = elements(each.key, each.value)
+            for text in wrong:
+                self._tell(each.at, f"{_spelled(each.at)} {text}", guards=True)
+            return _Taken(each.means, each.at, good)
+        try:
+            value = checked(each.key, each.value)
+        except BadValue as problem:
+            guards = each.means.path[0] in _GUARDING
+            self._tell(each.at, f"{_spelled(each.at)} {problem}{self._holds(each.means)}", guards)
+            return None
+        return _Taken(each.means, each.at, value if each.factor == 1 else _times(value, each.factor))
+
+    def _put(self, taken: _Taken) -> None:
+        key, value, name = taken.key, taken.value, self._layer.name
+        if refusal := self._refusal(key, value):
+            if refusal is _ASKS:
+                self._below.waiting[key.dotted] = value
+            self._tell(taken.at, f"{_spelled(taken.at)} is ignored: {refusal}", guards=False)
+            return
+        tree, origin, dotted = self._below.tree, self._below.origin, key.dotted
+        if ADDS in key.marks:
+            held = get(tree, key.path, [])
+            value = held + [member for member in value if member not in held]
+            name = f"{origin[dotted]} + {name}" if dotted in origin else name
+        put(tree, key.path, value)
+        origin[dotted] = name
+
+    def _refusal(self, key: Key, value: Any) -> str:
+        """Why this layer may not set that; "" when it may."""
+        if GLOBAL in key.marks and self._layer.kind != "global":
+            return "it is taken from your own settings file only"
+        if self._layer.kind == "patch" and not is_overridable_path(key.dotted):
+            return "it cannot be changed at run time"
+        if self._layer.kind != "project" or self._narrows(key, value):
+            return ""
+        return "a project may not set it" if key.rule.name == "never" else _ASKS
+
+    def _narrows(self, key: Key, value: Any) -> bool:
+        match key.rule.name:
+            case "free":
+                return True
+            case "only":
+                return bool(value == key.rule.value)
+            case "model":
+                return value in self._models
+            case "lower":
+                below = get(self._below.tree, key.path, None if key.default is NODEFAULT else key.default)
+                return below is None or value <= below
+            case _:
+                return False
+
+    def _stricter(self, one: _Taken, other: _Taken) -> _Taken:
+        """Of two spellings of one setting the lower number, else the one under the setting's own name."""
+        if one.value == other.value:
+            return one
+        if isinstance(one.value, int | float):
+            held = min(one, other, key=lambda each: each.value)
+        else:
+            held = one if one.at == one.key.path else other
+        text = f"{_spelled(one.at)} and {_spelled(other.at)} mean the same and differ; {_spelled(held.at)} holds"
+        self._tell(other.at, text, guards=False)
+        return held
+
+    def _without_doubles(self) -> dict[str, Any]:
+        """The tree without tables at the top that stand under `services` too."""
+        values = self._layer.values
+        services = values.get("services")
+        doubles = [name for name in SERVICES if isinstance(services, dict) and isinstance(values.get(name), dict)]
+        doubles = [name for name in doubles if isinstance(services, dict) and name in services]
+        for name in doubles:
+            if values[name] != values["services"][name]:
+                self._tell((name,), f"`{name}` and `services.{name}` differ; `services.{name}` holds", guards=False)
+        return {name: value for name, value in values.items() if name not in doubles}
+
+    def _unknown(self, at: Path) -> str:
+        text = f"there is no setting {_spelled(at)}"
+        if at[-1].lower().endswith(("api_key", "token", "secret", "password")):
+            return f"{text}; keys are read from the environment only"
+        self._hints -= 1
+        near = difflib.get_close_matches(".".join(at)[:80], _known(), 1) if self._hints >= 0 else []
+        return f"{text}; did you mean `{near[0]}`?" if near else text
+
+    def _holds(self, key: Key) -> str:
+        origin = self._below.origin.get(key.dotted)
+        return f"; that of {origin} holds" if origin else "; the default holds"
+
+    def _tell(self, at: Path, text: str, guards: bool) -> None:
+        where = f" {self._layer.place}" if self._layer.place else self._lines.suffix(at)
+        self._problems.append(Problem(f"{self._layer.name}{where}: {text}", guards))
+
+
+def _times(value: float, factor: float) -> float:
+    exact = round(value * factor, 6)
+    return int(exact) if exact == int(exact) else exact
+
+
+def _spelled(at: Path) -> str:
+    return f"`{printable('.'.join(at))}`"
 
 
 @cache
-def _schema() -> Type:
-    return type_info(Settings)
+def _known() -> tuple[str, ...]:
+    return tuple(key.dotted for root in (ROOT, OTHER_ROOT) for key in all_keys(root))
 
 
-def _leaves(values: dict[str, Any], kind: Type, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The dotted paths and values of a tree, down to what the schema holds as one value."""
-    fields = {field.encode_name: field.type for field in kind.fields} if isinstance(kind, StructType) else {}
-    for key, value in values.items():
-        inner = fields.get(key)
-        if isinstance(value, dict) and isinstance(inner, StructType):
-            yield from _leaves(value, inner, (*path, key))
-        else:
-            yield (*path, key), value
-
-
-def _check(layer: Layer, path: tuple[str, ...], value: Any, below: dict[str, Any]) -> Problem | None:
-    field = _field(path)
-    guards = path[0] in _TABLES_THAT_GUARD
-    dotted = ".".join(path)
-    where = f"{layer.name}{_line(layer.text, path[-1])}"
-    if field is None:
-        near = difflib.get_close_matches(dotted, list(known_paths()), 1)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
-        return Problem(f"{where}: there is no setting `{dotted}`{hint}", guards)
-    try:
-        msgspec.convert(value, field[0])
-    except msgspec.ValidationError as problem:
-        return Problem(f"{where}: `{dotted}`: {problem}; the value below it is used", guards)
-    if layer.narrow_only and not _narrows(field[1], value, _get(below, path, field[2])):
-        return Problem(f"{where}: `{dotted}` is ignored: a project may not set it without your consent", False)
-    return None
-
-
-def _narrows(rule: str | None, value: Any, below: Any) -> bool:
-    if rule == "lower":
-        return isinstance(value, int | float) and value <= below
-    return rule is not None and value == rule
-
-
-def _field(path: tuple[str, ...]) -> tuple[Any, str | None, Any] | None:
-    """The annotated type, the narrowing rule and the default of a setting."""
-    owner: Any = Settings
-    for name in path[:-1]:
-        owner = {field.name: field.type for field in msgspec.structs.fields(owner)}.get(name)
-        if not (isinstance(owner, type) and issubclass(owner, Struct)):
-            return None
-    for field in msgspec.structs.fields(owner):
-        if field.name == path[-1]:
-            return field.type, _rule(field.type), field.default
-    return None
-
-
-def _rule(annotation: Any) -> str | None:
-    for note in getattr(annotation, "__metadata__", ()):
-        if isinstance(note, Meta) and note.extra:
-            return str(note.extra["narrow"])
-    return None
-
-
-def known_paths() -> Iterator[str]:
-    """The dotted path of every setting."""
-    yield from _paths(_schema(), "")
-
-
-def _paths(kind: Type, prefix: str) -> Iterator[str]:
-    while isinstance(kind, Metadata):
-        kind = kind.type
-    if not isinstance(kind, StructType) or isinstance(kind, UnionType):
-        yield prefix
-        return
-    for field in kind.fields:
-        yield from _paths(field.type, f"{prefix}.{field.encode_name}".lstrip("."))
-
-
-def _put(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
-    for name in path[:-1]:
-        tree = tree.setdefault(name, {})
-    if isinstance(value, dict) and isinstance(tree.get(path[-1]), dict):
-        tree[path[-1]] = {**tree[path[-1]], **value}
-    else:
-        tree[path[-1]] = value
-
-
-def _get(tree: dict[str, Any], path: tuple[str, ...], default: Any) -> Any:
-    node: Any = tree
-    for name in path:
-        if not isinstance(node, dict) or name not in node:
-            return default
-        node = node[name]
-    return node
-
-
-def _line(text: str, key: str) -> str:
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip().partition("=")[0].strip().strip('"') == key:
-            return f":{number}"
-    return ""
+def _models(tree: dict[str, Any]) -> Iterator[str]:
+    """Every model that a tree names."""
+    yield tree.get("default_model", "")
+    yield from tree.get("models", {}).values()
+    for provider in tree.get("providers", {}).values():
+        yield provider.get("model", "")

@@ -1,0 +1,72 @@
+"""Reads one settings file, TOML or JSON. What cannot be read as a whole still gives the rules that protect."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from smith_server.config.salvage import rules_in
+from smith_server.config.values import printable
+
+_MOST_BYTES = 1 << 20
+
+
+class Content(Struct, frozen=True):
+    """A file as a tree and as text. `problem` tells why it is not all there; the tree then holds deny and ask rules."""
+
+    values: dict[str, Any]
+    text: str = ""
+    problem: str = ""
+
+
+def read(path: Path) -> Content | None:
+    """The content of a file; None when there is none. Never raises for what is in it or how it is stored."""
+    try:
+        if not path.exists() and not path.is_symlink():
+            return None
+        data = _bytes(path)
+    except (OSError, ValueError) as problem:
+        return Content({}, "", f"{path} cannot be used: {_plain(problem)}")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        text = data.decode("utf-8", "replace")
+        return Content(rules_in(text), text, f"{path}:{line} cannot be used: the text is not UTF-8")
+    try:
+        values = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except (ValueError, RecursionError) as problem:
+        return Content(rules_in(text), text, f"{path}{_line(problem)} cannot be used: {_plain(problem)}")
+    if not isinstance(values, dict):
+        return Content({}, text, f"{path}:1 cannot be used: it holds no table")
+    return Content(values, text)
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a regular file; no for a name or a folder that cannot be looked at."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _bytes(path: Path) -> bytes:
+    if not path.is_file():
+        raise ValueError("it is no regular file")
+    if path.stat().st_size > _MOST_BYTES:
+        raise ValueError("it is larger than 1 MiB")
+    return path.read_bytes()
+
+
+def _plain(problem: Exception) -> str:
+    if isinstance(problem, RecursionError):
+        return "it is nested too deep"
+    return printable(problem.strerror or "" if isinstance(problem, OSError) else str(problem))
+
+
+def _line(problem: Exception) -> str:
+    found = re.search(r"line (\d+)", str(problem))
+    return f":{found[1]}" if found else ""

@@ -1,0 +1,41 @@
+"""Settings that are checked but that nothing reads yet. Whoever builds the feature takes its line out."""
+
+NO_EFFECT_YET = frozenset(
+    {
+        "active_role",
+        "approval.allow",
+        "approval.allowlist",
+        "approval.ask",
+        "approval.deny",
+        "approval.protected",
+        "bash.max_background_jobs",
+        "checkpoints",
+        "context_management",
+        "defaults.mode",
+        "defaults.thinking",
+        "editor.review",
+        "empty_response_retry_backoff_ms",
+        "empty_response_retry_max_retries",
+        "hooks",
+        "index_file",
+        "llm_config.recv_timeout",
+        "llm_config.retry_backoff_ms",
+        "llm_config.retry_max_retries",
+        "llm_config.stream_retry_after_output",
+        "mcp",
+        "mentions",
+        "pricing",
+        "providers.*.api_key_command",
+        "providers.anthropic",
+        "providers.local",
+        "providers.ollama.host",
+        "providers.openai.reasoning_effort",
+        "sandbox",
+        "services",
+        "subagents",
+        "terminal",
+        "tool_step_budget",
+        "web",
+    }
+)
+"""A setting by its dotted path, or a table for everything in it; `*` stands for one name."""
