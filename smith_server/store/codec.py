@@ -4,13 +4,14 @@ A record is checked against its type on the way in and on the way out. Text may 
 surrogates and whole numbers any size: what a tool or a provider said is stored as it was said.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgpack
 import msgspec
 
-from smith_server.core.errors import failure
+from smith_server.core.errors import AgentFailure, failure
 from smith_server.core.messages import AssistantMessage, Message, ToolMessage, UserMessage
 
 T = TypeVar("T")
@@ -39,13 +40,31 @@ def decode(data: bytes, kind: type[T]) -> T:
         plain = msgpack.unpackb(data, ext_hook=_number, unicode_errors="surrogatepass", strict_map_key=False)
         return msgspec.convert(plain, kind)
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as problem:
-        text = f"A stored record could not be read ({problem}). The others are not affected."
-        raise failure("persistence", "undecodable", text) from problem
+        raise _undecodable(problem) from problem
 
 
 def decode_message(data: bytes) -> Message:
     """As `decode`, for a message of any kind."""
     return decode(data, Message)  # type: ignore[arg-type]
+
+
+def encode_json(record: Mapping[str, Any]) -> str:
+    """A table as canonical JSON: sorted keys, no blanks, ASCII. Raises persistence/`invalid_record`."""
+    try:
+        return json.dumps(record, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise failure("persistence", "invalid_record", f"A table could not be stored: {problem}") from problem
+
+
+def decode_json(text: str) -> dict[str, Any]:
+    """The table in `text`. Raises persistence/`undecodable`."""
+    try:
+        table = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        raise _undecodable(problem) from problem
+    if not isinstance(table, dict):
+        raise _undecodable(f"a table was expected, found {type(table).__name__}")
+    return table
 
 
 def kind_of(message: Message) -> str:
@@ -65,6 +84,11 @@ def text_in(text: str) -> str | bytes:
 def text_out(value: str | bytes) -> str:
     """The text that `text_in` was given."""
     return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
+
+
+def _undecodable(why: object) -> AgentFailure:
+    text = f"A stored record could not be read ({why}). The others are not affected."
+    return failure("persistence", "undecodable", text)
 
 
 def _packed_number(value: object) -> msgpack.ExtType:

@@ -2,16 +2,18 @@
 
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import apsw
 from msgspec import Struct
 
-from smith_server.core.errors import AgentError, AgentFailure
+from smith_server.core.errors import AgentError, AgentFailure, failure
 from smith_server.core.messages import Message
 from smith_server.store.codec import decode_message, text_in, text_out
-from smith_server.store.keys import checked, message_id, message_key
+from smith_server.store.keys import checked, message_id, message_key, prefix_end
 from smith_server.store.pairing import Lost, paired
+from smith_server.store.search_index import change_message
 from smith_server.store.transaction import transaction
 
 _HEADER = "id, root, title, created, updated, used, message_count, project_id, model, role, mode"
@@ -76,17 +78,45 @@ def get(connection: apsw.Connection, conversation: str) -> Header | None:
 
 
 def listed(
-    connection: apsw.Connection, root: str | None = None, *, limit: int = 50, before: int = _LAST
+    connection: apsw.Connection,
+    root: str | None = None,
+    *,
+    project: str | None = None,
+    limit: int = 50,
+    before: int = _LAST,
 ) -> tuple[Header, ...]:
-    """The conversations of a root, or of all (None), last used first.
+    """The conversations of a root, of a project id in whatever root, or of all, last used first.
 
     For the next page give the `used` of the last one as `before`.
     """
-    where, bound = ("used < ?", (before,)) if root is None else ("root = ? AND used < ?", (text_in(root), before))
+    column, place = ("root", root) if root is not None else ("project_id", project)
+    where, bound = ("", ()) if place is None else (f"{column} = ? AND", (text_in(place),))
     rows = connection.execute(
-        f"SELECT {_HEADER} FROM conversation WHERE {where} ORDER BY used DESC LIMIT ?", (*bound, limit)
+        f"SELECT {_HEADER} FROM conversation WHERE {where} used < ? ORDER BY used DESC LIMIT ?",
+        (*bound, before, limit),
     )
     return tuple(map(_header, rows))
+
+
+def find(connection: apsw.Connection, beginning: str, root: str | None = None) -> Header:
+    """The one conversation, of a root or of all, whose id is `beginning` or alone begins so.
+
+    Raises schema/`not_found`, or `ambiguous` with some of the `ids` as data.
+    """
+    range_of_ids = (text_in(beginning), prefix_end(beginning))
+    where, place = ("", ()) if root is None else ("AND root = ?", (text_in(root),))
+    rows = connection.execute(
+        f"SELECT {_HEADER} FROM conversation WHERE id >= ? AND id < ? {where} ORDER BY id LIMIT 10",
+        (*range_of_ids, *place),
+    )
+    found = tuple(map(_header, rows))
+    if not found:
+        raise failure("schema", "not_found", f"There is no conversation {beginning!r}. /history lists them.")
+    if len(found) > 1 and found[0].id != beginning:
+        ids = [header.id for header in found]
+        text = f"{beginning!r} fits several conversations: {', '.join(ids)}. Give more of the id."
+        raise failure("schema", "ambiguous", text, ids=ids)
+    return found[0]
 
 
 def touch(connection: apsw.Connection, conversation: str, *, now: float | None = None) -> None:
@@ -102,6 +132,36 @@ def set_title(connection: apsw.Connection, conversation: str, title: str) -> Non
     """Give it a title; its place in the list stays."""
     with transaction(connection):
         connection.execute("UPDATE conversation SET title = ? WHERE id = ?", (text_in(title), conversation))
+
+
+def set_model(connection: apsw.Connection, conversation: str, model: str | None) -> None:
+    """Remember the model that was chosen for it, or with None that none was."""
+    with transaction(connection):
+        connection.execute("UPDATE conversation SET model = ? WHERE id = ?", (model, conversation))
+
+
+def set_role(connection: apsw.Connection, conversation: str, role: str | None) -> None:
+    """Remember the role that was chosen for it, or with None that none was."""
+    with transaction(connection):
+        connection.execute("UPDATE conversation SET role = ? WHERE id = ?", (role, conversation))
+
+
+def set_mode(connection: apsw.Connection, conversation: str, mode: str | None) -> None:
+    """Remember the mode that it is in, or with None that it is in none."""
+    with transaction(connection):
+        connection.execute("UPDATE conversation SET mode = ? WHERE id = ?", (mode, conversation))
+
+
+def move(connection: apsw.Connection, conversation: str, root: str, project_id: str | None) -> None:
+    """Let it belong to another place from now on; it is listed and found there."""
+    with transaction(connection):
+        connection.execute(
+            "UPDATE conversation SET root = ?, project_id = ? WHERE id = ?", (text_in(root), project_id, conversation)
+        )
+        rows = list(connection.execute("SELECT n, record FROM message WHERE conversation = ?", (conversation,)))
+        for n, record in rows:
+            with suppress(AgentFailure):
+                change_message(connection, n, conversation, decode_message(record))
 
 
 def delete(connection: apsw.Connection, conversation: str) -> bool:

@@ -30,6 +30,49 @@ def checked(value: str) -> str:
     return value
 
 
+def opaque(value: str) -> str:
+    """`value`, if it can be the last segment of a key, where a colon is a letter like any other.
+
+    Raises persistence/`invalid_key` when it is empty or is no valid Unicode.
+    """
+    if not value or any("\ud800" <= char <= "\udfff" for char in value):
+        raise _invalid(value)
+    return value
+
+
+def joined_key(*segments: str, tail: str = "") -> str:
+    """`c1`, `t000001` → `c1:t000001`; `tail` is an `opaque` last segment. Raises persistence/`invalid_key`."""
+    parts = [*map(checked, segments), *([opaque(tail)] if tail else [])]
+    return ":".join(parts)
+
+
+def split_key(key: str, segments: int) -> tuple[str, ...]:
+    """The opposite: so many segments in front, the rest is the tail. Raises persistence/`invalid_key`."""
+    parts = key.split(":", segments)
+    if len(parts) != segments + 1:
+        raise _invalid(key)
+    return (*map(checked, parts[:-1]), opaque(parts[-1]))
+
+
+def scope_prefix(*segments: str) -> str:
+    """What every key below `segments` begins with, and no other: `c1:` fits nothing of `c10`."""
+    return f"{joined_key(*segments)}:"
+
+
+def prefix_end(prefix: str) -> str | bytes:
+    """The first value behind all texts that begin with `prefix`, in the order of the database.
+
+    A range needs no wildcards, so none has to be escaped. Raises persistence/`invalid_key` for
+    what is no valid Unicode.
+    """
+    kept = prefix.rstrip("\U0010ffff")
+    if not kept:
+        # A blob is greater than any text.
+        return b""
+    following = ord(opaque(kept)[-1]) + 1
+    return kept[:-1] + chr(0xE000 if following == 0xD800 else following)
+
+
 def message_key(message_id: str) -> tuple[int, int]:
     """`t000012.0007` → (12, 7). Raises persistence/`invalid_key`."""
     found = _MESSAGE_ID.fullmatch(message_id)

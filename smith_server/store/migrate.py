@@ -1,12 +1,13 @@
 """Bring a store to the newest schema: named steps, in order, all of them or none."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import apsw
 from msgspec import Struct
 
+from smith_server.store.search import rebuild_message_search_index
 from smith_server.store.transaction import transaction
 
 APPLICATION_ID = 0x536D5374
@@ -16,16 +17,18 @@ _RECORDS = "CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY, applied
 
 
 class Step(Struct, frozen=True):
-    """One change of the schema."""
+    """One change of the schema; `then` is done when all steps are in, in the same transaction."""
 
     name: str
     sql: str
+    then: Callable[[apsw.Connection], object] | None = None
 
 
 def known_steps() -> tuple[Step, ...]:
     """The steps of this version of the program; their number is the schema version."""
     files = sorted((Path(__file__).parent / "migrations").glob("*.sql"))
-    return tuple(Step(file.stem, file.read_text("utf-8")) for file in files)
+    then = {"0002_search_and_notes": rebuild_message_search_index}
+    return tuple(Step(file.stem, file.read_text("utf-8"), then.get(file.stem)) for file in files)
 
 
 def version_of(connection: apsw.Connection) -> int:
@@ -48,6 +51,9 @@ def migrate(connection: apsw.Connection, steps: Sequence[Step], file: Path | Non
         copy = _copied(file, missing[0]) if file is not None and version else None
         for step in missing:
             _run(connection, step)
+        for step in missing:
+            if step.then is not None:
+                step.then(connection)
         connection.pragma("application_id", APPLICATION_ID)
         connection.pragma("user_version", len(steps))
     if copy is not None:

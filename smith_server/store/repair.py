@@ -22,6 +22,7 @@ from smith_server.core.messages import (
 from smith_server.store.codec import decode_message, text_out
 from smith_server.store.holder import Holder, is_living
 from smith_server.store.keys import message_id, turn_id
+from smith_server.store.lease import Lease, held
 from smith_server.store.pairing import no_result
 from smith_server.store.transaction import transaction
 from smith_server.store.turns import apply
@@ -50,8 +51,8 @@ def repair(connection: apsw.Connection, conversation: str, *, now: float | None 
     """Close what dead processes left open in a conversation; the ids of its own turns among it.
 
     Streamed text becomes a message, a call without a result gets one that says so, a prompt whose
-    message was not stored yet gets it. Turns of living processes are left alone. Doing it again
-    changes nothing.
+    message was not stored yet gets it. Turns of living processes are left alone, unless another one
+    has the lease by now. Doing it again changes nothing.
     """
     if not _left_open(connection, conversation):
         return ()
@@ -64,11 +65,18 @@ def repair(connection: apsw.Connection, conversation: str, *, now: float | None 
 
 
 def _left_open(connection: apsw.Connection, conversation: str) -> list[_OpenTurn]:
+    found = list(connection.execute(_OPEN, (conversation,)))
+    owner = held(connection, conversation) if found else None
     return [
         _OpenTurn(conversation, job, turn, text_out(prompt), model)
-        for job, turn, host, pid, start, prompt, model in connection.execute(_OPEN, (conversation,))
-        if not is_living(Holder(host, pid, start))
+        for job, turn, host, pid, start, prompt, model in found
+        if not _is_in_hand(Holder(host, pid, start), owner)
     ]
+
+
+def _is_in_hand(holder: Holder, owner: Lease | None) -> bool:
+    """Whether the process that opened a turn can still write to it."""
+    return is_living(holder) and (owner is None or owner.holder == holder)
 
 
 def _close(connection: apsw.Connection, turn: _OpenTurn, now: float) -> None:

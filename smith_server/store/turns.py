@@ -4,15 +4,17 @@ Each write costs the same however long the conversation is.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
 
 import apsw
 from msgspec import Struct
 
 from smith_server.core.errors import failure
-from smith_server.store.codec import decode, encode, kind_of, text_in, text_out
+from smith_server.store import lease, notes
+from smith_server.store.codec import decode, decode_json, encode, encode_json, kind_of, text_in, text_out
 from smith_server.store.keys import checked, message_key, turn_key
+from smith_server.store.search_index import add_message, change_message
 from smith_server.store.transaction import transaction
 from smith_server.store.writes import (
     AddMessage,
@@ -25,6 +27,14 @@ from smith_server.store.writes import (
     SetUsage,
     TurnState,
     Write,
+)
+
+_OPEN_TURN = (
+    "INSERT INTO turn (conversation, job, turn, state, host, pid, start, prompt, model, provider, started,"
+    " parent, call, role, depth, place) SELECT ?1, ?2, ?3, 'open', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
+    " coalesce(max(place), 0) + 1 FROM turn WHERE conversation = ?1 AND turn = ?3 AND job <> ''"
+    " ON CONFLICT DO UPDATE SET prompt = excluded.prompt WHERE state = 'open'"
+    " AND host = excluded.host AND pid = excluded.pid AND start = excluded.start"
 )
 
 
@@ -50,16 +60,25 @@ class WaitingPrompt(Struct, frozen=True):
 
 
 def apply(
-    connection: apsw.Connection, writes: Iterable[Write], *, full_sync: bool = False, now: float | None = None
+    connection: apsw.Connection,
+    writes: Iterable[Write],
+    *,
+    full_sync: bool = False,
+    now: float | None = None,
+    tokens: Mapping[str, str] | None = None,
 ) -> None:
     """Store all of `writes`, in order, in one commit, or none of them.
 
-    `full_sync` makes the commit survive a loss of power. Raises persistence/`invalid_key`,
-    `invalid_record`, `turn_taken`, or `apsw.Error`.
+    `full_sync` makes the commit survive a loss of power. `tokens` are those of the leases (conversation
+    → token): what is written to these conversations has to be written under them. Raises
+    persistence/`lease_lost`, `invalid_key`, `invalid_record`, `turn_taken`, or `apsw.Error`.
     """
     moment = time.time() if now is None else now
+    batch = list(writes)
     with transaction(connection, full_sync):
-        for write in writes:
+        if tokens:
+            lease.require(connection, {name: tokens[name] for name in {w.conversation for w in batch} & tokens.keys()})
+        for write in batch:
             _store(connection, write, moment)
 
 
@@ -73,7 +92,8 @@ def get(connection: apsw.Connection, conversation: str, turn: str, job: str = ""
     if row is None:
         return None
     state, prompt, model, provider, started, ended, record = row
-    return TurnRow(turn, state, text_out(prompt), model, provider, started, ended, _loaded(record))
+    loaded = _loaded(record) if record is not None or job else _noted(connection, conversation, turn)
+    return TurnRow(turn, state, text_out(prompt), model, provider, started, ended, loaded)
 
 
 def next_turn(connection: apsw.Connection, conversation: str) -> int:
@@ -134,19 +154,30 @@ def _add_message(connection: apsw.Connection, write: AddMessage, now: float) -> 
     record = encode(message)
     drop_pieces(connection, write.conversation, write.job, key)
     connection.execute(
-        "INSERT OR IGNORE INTO message VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR IGNORE INTO message (conversation, job, turn, seq, kind, record, created)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
         (write.conversation, write.job, *key, kind_of(message), record, now),
     )
     if not connection.changes():
-        connection.execute(
-            "UPDATE message SET kind = ?, record = ? WHERE conversation = ? AND job = ? AND turn = ? AND seq = ?",
-            (kind_of(message), record, write.conversation, write.job, *key),
-        )
-    elif not write.job:
+        _replace_message(connection, write, record)
+        return
+    n = connection.last_insert_rowid()
+    if not write.job:
         connection.execute(
             "UPDATE conversation SET message_count = message_count + 1, updated = ? WHERE id = ?",
             (now, write.conversation),
         )
+    add_message(connection, n, write.conversation, message)
+
+
+def _replace_message(connection: apsw.Connection, write: AddMessage, record: bytes) -> None:
+    n = connection.execute(
+        "UPDATE message SET kind = ?1, record = ?2 WHERE conversation = ?3 AND job = ?4 AND turn = ?5 AND seq = ?6"
+        " AND record IS NOT ?2 RETURNING n",
+        (kind_of(write.message), record, write.conversation, write.job, *message_key(write.message.id)),
+    ).get
+    if n is not None:
+        change_message(connection, n, write.conversation, write.message)
 
 
 def _open_turn(connection: apsw.Connection, write: OpenTurn, now: float) -> None:
@@ -154,14 +185,12 @@ def _open_turn(connection: apsw.Connection, write: OpenTurn, now: float) -> None
     if write.job:
         checked(write.job)
     connection.execute(
-        "INSERT INTO turn (conversation, job, turn, state, host, pid, start, prompt, model, provider, started)"
-        " VALUES (?, ?, ?, 'open', ?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT DO UPDATE SET prompt = excluded.prompt WHERE state = 'open'"
-        " AND host = excluded.host AND pid = excluded.pid AND start = excluded.start",
+        _OPEN_TURN,
         (
             *(write.conversation, write.job, turn),
             *(holder.host, holder.pid, holder.start),
             *(text_in(write.prompt), write.model, write.provider, now),
+            *(write.parent, write.call, write.role, max(write.depth, 1) if write.job else 0),
         ),
     )
     if not connection.changes():
@@ -178,8 +207,11 @@ def _close_turn(connection: apsw.Connection, write: CloseTurn, now: float) -> No
     connection.execute("DELETE FROM piece WHERE conversation = ? AND job = ? AND turn = ?", key)
     connection.execute(
         "UPDATE turn SET state = ?, ended = ?, record = ? WHERE conversation = ? AND job = ? AND turn = ?",
-        (write.state, now, _dumped(write.record), *key),
+        (write.state, now, _dumped(write.record) if write.job else None, *key),
     )
+    if write.record and not write.job:
+        text = encode_json(write.record)
+        notes.put(connection, write.conversation, notes.turn_record_id(write.turn), text, now=now)
 
 
 def _set_usage(connection: apsw.Connection, write: SetUsage, now: float) -> None:
@@ -207,3 +239,8 @@ def _dumped(record: dict[str, Any]) -> bytes | None:
 
 def _loaded(data: bytes | None) -> dict[str, Any]:
     return {} if data is None else decode(data, dict[str, Any])
+
+
+def _noted(connection: apsw.Connection, conversation: str, turn: str) -> dict[str, Any]:
+    text = notes.get(connection, conversation, notes.turn_record_id(turn))
+    return {} if text is None else decode_json(text)

@@ -15,7 +15,11 @@ PieceKind = Literal["text", "thinking"]
 
 
 class OpenTurn(Struct, frozen=True):
-    """A turn begins. `prompt` is what was asked, so that nothing is lost before its message is stored."""
+    """A turn begins. `prompt` is what was asked, so that nothing is lost before its message is stored.
+
+    A child's turn has the number of the turn that it works for. It says which `call` started it,
+    in the child `parent` or in the conversation itself (""), its `role`, and how deep it lies (1, 2 ...).
+    """
 
     conversation: str
     turn: str
@@ -24,6 +28,10 @@ class OpenTurn(Struct, frozen=True):
     model: str = ""
     provider: str = ""
     job: str = ""
+    parent: str = ""
+    call: str = ""
+    role: str = ""
+    depth: int = 0
 
 
 class AddPiece(Struct, frozen=True):
@@ -64,7 +72,10 @@ class SetUsage(Struct, frozen=True):
 
 
 class CloseTurn(Struct, frozen=True):
-    """A turn has ended; pieces of it that became no message go. `record` is kept as it is."""
+    """A turn has ended; pieces of it that became no message go.
+
+    `record` is kept as it is: of the conversation's own turn as JSON in the note `turn_record-TURN`.
+    """
 
     conversation: str
     turn: str

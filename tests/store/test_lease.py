@@ -18,7 +18,7 @@ ELSEWHERE = Holder("somewhere-else.invalid", 7, "x")
 def test_a_free_lease_is_taken_and_given_back(connection: apsw.Connection) -> None:
     started(connection)
     taken = lease.take(connection, TALK, this_process(), "terminal", now=5.0)
-    assert taken == Lease(TALK, this_process(), "terminal", taken.token, 5.0)
+    assert taken == Lease(TALK, this_process(), "terminal", taken.token, 5.0, 5.0)
     assert lease.held(connection, TALK) == taken
     lease.release(connection, taken)
     assert lease.held(connection, TALK) is None
