@@ -30,7 +30,7 @@ MEASURES: tuple[tuple[frozenset[str], Measure], ...] = (
     (frozenset({"13"}), editing.neovim),
     (frozenset({"16"}), throughput.events),
 )
-NOT_MEASURED = {"14": "gaps of Neovim's main loop: nothing measures them yet", "15": "Emacs: there is no package yet"}
+NOT_MEASURED = {"14": "Neovim's main loop: nothing measures its gaps yet", "15": "Emacs: nothing measures it yet"}
 ALL = frozenset().union(*(rows for rows, _ in MEASURES))
 
 
