@@ -22,6 +22,7 @@
 (setq make-backup-files nil
       auto-save-default nil
       require-final-newline nil
+      large-file-warning-threshold nil
       mode-require-final-newline nil
       message-log-max t)
 
@@ -32,10 +33,12 @@
   (let ((coding-system-for-write 'no-conversion)
         (path (expand-file-name name)))
     (make-directory (file-name-directory path) t)
-    (write-region (if (multibyte-string-p bytes)
-                      (encode-coding-string bytes 'utf-8-unix)
-                    bytes)
-                  nil path nil 'silent)
+    ;; Not from the buffer that visits the file: Emacs would ask about it.
+    (with-temp-buffer
+      (write-region (if (multibyte-string-p bytes)
+                        (encode-coding-string bytes 'utf-8-unix)
+                      bytes)
+                    nil path nil 'silent))
     path))
 
 (defun smith-test-bytes (path)
