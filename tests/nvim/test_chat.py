@@ -457,14 +457,18 @@ def test_the_stored_conversation_is_shown_when_the_chat_opens(
     editor: TestEditor, server: TestServer, path: Path
 ) -> None:
     server.capabilities["executeCommandProvider"]["commands"].append("smith.conversations")
-    server.answers["smith.conversations"] = lambda argument: {"conversation": "c1", "events": stored("before")}
+    page = {"conversation": "c1", "events": stored("before"), "before": "m0"}
+    server.answers["smith.conversations"] = lambda argument: page
     editor.edit(path)
     editor.keys(":Smith<CR>")
     until(editor.is_ready)
-    assert shown(editor, editor.chat(), "❯ before", "", "Stored answer.", "")
+    note = "i What came before is stored and not shown here."
+    assert shown(editor, editor.chat(), note, "", "❯ before", "", "Stored answer.", "")
     assert server.commands("smith.conversations") == [{"op": "load"}]
     turn(server, "now")
-    assert shown(editor, editor.chat(), "❯ before", "", "Stored answer.", "", "❯ now", "")
+    assert shown(editor, editor.chat(), note, "", "❯ before", "", "Stored answer.", "", "❯ now", "")
+    editor.keys("i<C-p>")
+    assert shown(editor, editor.chat(), note, "", "❯ before", "", "Stored answer.", "", "❯ now", "before")
 
 
 def test_events_that_were_missed_are_asked_for(editor: TestEditor, server: TestServer, path: Path) -> None:
