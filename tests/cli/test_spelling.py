@@ -80,5 +80,7 @@ def test_every_line_is_described() -> None:
     described = set(re.findall(r"`(\w+)`", (GOLDEN.parents[2] / "docs" / "run-json.md").read_text()))
     spelled_so = [json.loads(line) for line in GOLDEN.read_text().splitlines()]
     assert {line["type"] for line in spelled_so} - described == set()
-    named = {line["type"]: set(line) for line in spelled_so if line["type"] in ("tool_finished", "turn_error", "result")}
+    named = {
+        line["type"]: set(line) for line in spelled_so if line["type"] in ("tool_finished", "turn_error", "result")
+    }
     assert set().union(*named.values()) - described - {"type"} == set()
