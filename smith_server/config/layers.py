@@ -71,11 +71,18 @@ def read(sources: Sources) -> Loaded:
     A settings file that was named has to exist: raises a `schema` failure otherwise.
     """
     explicit = sources.explicit
-    if explicit is not None and not explicit.is_file():
+    if explicit is not None and not _is_file(explicit):
         raise failure("schema", "config_missing", f"{explicit} does not exist or is no file.")
     problems: list[Problem] = []
     merged = merge(list(_layers(sources, problems)))
     return _settled(merged, [*problems, *merged.problems], sources.places)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def reread(sources: Sources, last: Loaded) -> Loaded:
@@ -135,7 +142,10 @@ def _project_layers(sources: Sources, own: Path, problems: list[Problem]) -> Ite
 
 
 def _same_folder(one: Path, other: Path) -> bool:
-    return one == other or (one.is_dir() and other.is_dir() and one.samefile(other))
+    try:
+        return one == other or one.samefile(other)
+    except OSError:
+        return False
 
 
 def _patch_layers(patch: Mapping[str, Any], problems: list[Problem]) -> Iterator[Layer]:

@@ -68,11 +68,15 @@ class Buffers:
 
 
 class ConversationEditor:
-    """One conversation's view of the open buffers; it knows which differences are its own edits."""
+    """One conversation's view of the open buffers; it knows which differences are its own edits.
 
-    def __init__(self, buffers: Buffers, emit: Callable[[Event], None]) -> None:
+    `made` is told of every change that was applied.
+    """
+
+    def __init__(self, buffers: Buffers, emit: Callable[[Event], None], made: Callable[[Change], None]) -> None:
         self._buffers = buffers
         self._emit = emit
+        self._made = made
         self._late: Callable[[str, Receipt], None] = lambda change, receipt: None
         self._own: dict[str, str] = {}
 
@@ -109,9 +113,12 @@ class ConversationEditor:
             receipt = await _plain_edit(self._buffers, document, change, after)
         if _contradicts(receipt, document.hash, after):
             self._buffers.documents.distrust(document.uri)
-        if receipt.status == "applied" and (before.own_only or not before.modified):
+        if receipt.status != "applied":
+            return receipt
+        if before.own_only or not before.modified:
             self._own[document.uri] = after
-        return msgspec.structs.replace(receipt, hash=after) if receipt.status == "applied" else receipt
+        self._made(change)
+        return msgspec.structs.replace(receipt, hash=after)
 
     def _request(self, change: Change, document: Document) -> ApplyEdit:
         edits = tuple(

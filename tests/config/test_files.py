@@ -7,7 +7,9 @@ from smith_server.config.files import read
 from smith_server.config.layers import reread
 from smith_server.config.lines import Lines
 from smith_server.config.salvage import rules_in
+from smith_server.core.errors import AgentFailure
 from tests.config.sources import Scratch
+from tests.store.builders import without_root
 
 
 def test_an_unknown_key_is_told_with_its_line_and_the_nearest_known_one(scratch: Scratch) -> None:
@@ -215,6 +217,21 @@ def test_json_has_the_same_keys_and_loses_against_toml(scratch: Scratch) -> None
 def test_a_file_that_is_not_there_is_no_trouble(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert [read(tmp_path / "nothing.toml"), read(tmp_path / "file" / "config.toml")] == [None, None]
+
+
+def test_a_folder_that_may_not_be_looked_into_is_unsafe_and_told(scratch: Scratch) -> None:
+    scratch.own.write_text("max_requests = 3\n")
+    scratch.home.chmod(0)
+    with without_root():
+        loaded = scratch.load()
+    scratch.home.chmod(0o700)
+    assert (loaded.unsafe, loaded.settings.max_requests) == (True, 500)
+    assert loaded.problems == (f"{scratch.own} cannot be used: Permission denied",)
+
+
+def test_a_named_file_with_an_impossible_name_is_told_as_missing(scratch: Scratch) -> None:
+    with pytest.raises(AgentFailure, match="does not exist or is no file"):
+        scratch.load(Path("a" * 5000))
 
 
 def test_a_running_session_keeps_the_last_good_settings_and_adds_what_protects(scratch: Scratch) -> None:

@@ -88,6 +88,9 @@ end
 local function make(self)
   colours.define()
   local own = chat.new(self.root)
+  own.is_busy = function()
+    return self:is_busy()
+  end
   known[self.root] = own
   keymaps.of_chat(own)
   watch_windows(self, own)

@@ -60,6 +60,12 @@ local function leave_edge(step)
   end
 end
 
+-- With nothing to stop the key leaves insert mode, as ever.
+---@type smith.KeyChoice
+local function cancel(chat)
+  return chat.is_busy() and act('cancel') or nil
+end
+
 ---@type smith.KeyChoice
 local function send_if_typed(chat)
   return chat.input:has_cursor() and act('send_prompt') or nil
@@ -69,7 +75,7 @@ end
 local CHAT = {
   { name = 'send', modes = { 'n' }, desc = 'send the prompt', choose = send_if_typed },
   { name = 'send_insert', modes = { 'i' }, desc = 'send the prompt', choose = always('send_prompt') },
-  { name = 'cancel', modes = { 'n', 'i' }, desc = 'stop the running turn', choose = always('cancel') },
+  { name = 'cancel', modes = { 'n', 'i' }, desc = 'stop the running turn', choose = cancel },
   { name = 'older', modes = { 'n', 'i' }, desc = 'older prompt', choose = through_past(-1) },
   { name = 'newer', modes = { 'n', 'i' }, desc = 'newer prompt', choose = through_past(1) },
   { name = 'yes', modes = { 'n' }, desc = 'allow what is asked', choose = answer('yes') },
