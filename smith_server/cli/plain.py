@@ -5,6 +5,7 @@ from smith_server.core.events import (
     CallFinished,
     CallStarted,
     Envelope,
+    ErrorReported,
     Event,
     Notice,
     OutputDelta,
@@ -48,8 +49,10 @@ def trouble(event: Event) -> str:
             return f"smith: {text}"
         case PersistenceFailed(error) | TurnFailed(error):
             return f"smith: {error.message}"
-        case RequestRetried(_, attempt, delay_ms, error):
-            return f"smith: {error.message} Attempt {attempt + 1} in {delay_ms / 1000:g} s."
+        case RequestRetried(attempt=attempt, delay_ms=delay_ms, error=error):
+            return f"smith: {error.message} Attempt {attempt} in {delay_ms / 1000:g} s."
+        case ErrorReported(error):
+            return f"smith: {error.message}"
         case PromptQueued():
             return "smith: the prompt waits for the running turn."
         case PromptDropped(_, text):

@@ -43,7 +43,7 @@ def spelled(event: Event) -> Iterator[Line]:
             yield {"type": "tool_start", "id": call_id, "tool": name, "args": _decoded(arguments)}
         case CallFinished():
             yield _finished(event)
-        case RequestRetried("empty"):
+        case RequestRetried(layer="empty"):
             yield {"type": "empty_response"}
         case TurnFailed(error):
             yield {"type": "turn_error", "error": error.message, "kind": error.kind, "code": error.code}

@@ -25,9 +25,10 @@ class Content(Struct, frozen=True):
 def read(path: Path) -> Content | None:
     """The content of a file; None when there is none. Never raises for what is in it or how it is stored."""
     try:
-        if not path.exists() and not path.is_symlink():
-            return None
+        path.lstat()
         data = _bytes(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     except (OSError, ValueError) as problem:
         return Content({}, "", f"{path} cannot be used: {_plain(problem)}")
     try:
@@ -37,7 +38,7 @@ def read(path: Path) -> Content | None:
         text = data.decode("utf-8", "replace")
         return Content(rules_in(text), text, f"{path}:{line} cannot be used: the text is not UTF-8")
     try:
-        values = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        values = json.loads(text, object_pairs_hook=_unique) if path.suffix == ".json" else tomllib.loads(text)
     except (ValueError, RecursionError) as problem:
         return Content(rules_in(text), text, f"{path}{_line(problem)} cannot be used: {_plain(problem)}")
     if not isinstance(values, dict):
@@ -45,12 +46,14 @@ def read(path: Path) -> Content | None:
     return Content(values, text)
 
 
-def is_file(path: Path) -> bool:
-    """Whether there is a regular file; no for a name or a folder that cannot be looked at."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; of a key that stands twice one value would be lost without a word."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"the key {name!r} stands twice")
+        found[name] = value
+    return found
 
 
 def _bytes(path: Path) -> bytes:

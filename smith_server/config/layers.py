@@ -1,5 +1,6 @@
 """Reads the sources of settings: files, patch, environment, flags. Trouble with one is told, never fatal here."""
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from smith_server.config.overrides import is_old
 from smith_server.config.paths import Places
 from smith_server.config.schema import Approval, Providers, Settings
 from smith_server.config.trees import get, over, put
+from smith_server.config.values import printable
 from smith_server.core.errors import failure
 
 PATCH = "/config set"
@@ -69,11 +71,18 @@ def read(sources: Sources) -> Loaded:
     A settings file that was named has to exist: raises a `schema` failure otherwise.
     """
     explicit = sources.explicit
-    if explicit is not None and not files.is_file(explicit):
+    if explicit is not None and not _is_file(explicit):
         raise failure("schema", "config_missing", f"{explicit} does not exist or is no file.")
     problems: list[Problem] = []
     merged = merge(list(_layers(sources, problems)))
     return _settled(merged, [*problems, *merged.problems], sources.places)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def reread(sources: Sources, last: Loaded) -> Loaded:
@@ -133,7 +142,10 @@ def _project_layers(sources: Sources, own: Path, problems: list[Problem]) -> Ite
 
 
 def _same_folder(one: Path, other: Path) -> bool:
-    return one == other or (one.is_dir() and other.is_dir() and one.samefile(other))
+    try:
+        return one == other or one.samefile(other)
+    except OSError:
+        return False
 
 
 def _patch_layers(patch: Mapping[str, Any], problems: list[Problem]) -> Iterator[Layer]:
@@ -147,8 +159,8 @@ def _patch_layers(patch: Mapping[str, Any], problems: list[Problem]) -> Iterator
 def _file_layers(path: Path, problems: list[Problem], kind: Kind) -> Iterator[Layer]:
     """The layer of `config.toml`, or of `config.json` with the same keys where there is no TOML."""
     twin = path.with_suffix(".json")
-    if path.suffix == ".toml" and files.is_file(twin):
-        if path.exists():
+    if path.suffix == ".toml" and os.path.lexists(twin):
+        if os.path.lexists(path):
             problems.append(Problem(f"{twin} is ignored: {path} is there too"))
         else:
             path = twin
@@ -161,7 +173,7 @@ def _file_layers(path: Path, problems: list[Problem], kind: Kind) -> Iterator[La
 
 def _settled(merged: Merged, problems: list[Problem], places: Places) -> Loaded:
     tree = merged.tree
-    problems += _without_prices(tree)
+    problems += [*_without_prices(tree, merged.origin), *_older(merged.origin)]
     unsafe = any(problem.guards for problem in problems)
     if unsafe:
         for name in ("mode", "allow", "allowlist"):
@@ -177,12 +189,21 @@ def _settled(merged: Merged, problems: list[Problem], places: Places) -> Loaded:
     return Loaded(settings, freeze(merged.origin), tuple(texts), unsafe, effective, freeze(merged.waiting))
 
 
-def _without_prices(tree: dict[str, Any]) -> Iterator[Problem]:
+def _without_prices(tree: dict[str, Any], origin: dict[str, str]) -> Iterator[Problem]:
     """Take out prices that are not complete."""
     prices: dict[str, Any] = tree.get("pricing", {})
     for name in [name for name, price in prices.items() if not {"input", "output"} <= price.keys()]:
-        del prices[name]
-        yield Problem(f"`pricing.{name}` is ignored: a price needs `input` and `output`")
+        places = {origin.pop(f"pricing.{name}.{part}") for part in prices.pop(name)}
+        text = (
+            f"{', '.join(sorted(places))}: `pricing.{printable(name)}` is ignored: a price needs `input` and `output`"
+        )
+        yield Problem(text)
+
+
+def _older(origin: Mapping[str, str]) -> Iterator[Problem]:
+    if place := origin.get("approval.allowlist"):
+        text = "`approval.allowlist` is an older spelling; write its entries as `bash(…)` in `approval.allow`"
+        yield Problem(f"{place}: {text}")
 
 
 def _for_use(tree: dict[str, Any]) -> dict[str, Any]:

@@ -171,10 +171,10 @@ class _Entry:
         """The tree without tables at the top that stand under `services` too."""
         values = self._layer.values
         services = values.get("services")
-        doubles = [name for name in SERVICES if isinstance(services, dict) and isinstance(values.get(name), dict)]
-        doubles = [name for name in doubles if isinstance(services, dict) and name in services]
+        named = services if isinstance(services, dict) else {}
+        doubles = [name for name in SERVICES if name in named and isinstance(values.get(name), dict)]
         for name in doubles:
-            if values[name] != values["services"][name]:
+            if values[name] != named[name]:
                 self._tell((name,), f"`{name}` and `services.{name}` differ; `services.{name}` holds", guards=False)
         return {name: value for name, value in values.items() if name not in doubles}
 

@@ -68,8 +68,12 @@ class RequestFinished(Event, frozen=True, tag="llm_request_finished"):
 
 
 class RequestRetried(Event, frozen=True, tag="llm_retry"):
-    """A request failed and goes out again after `delay_ms`; with `discard_output` what was shown of it is void."""
+    """A request failed and goes out again after `delay_ms`.
 
+    With `discard_output` what was shown of message `message` is void.
+    """
+
+    message: str
     layer: Literal["transport", "empty"]
     attempt: int
     delay_ms: int
@@ -132,6 +136,32 @@ class CallFinished(Event, frozen=True, tag="tool_call_finished"):
     diff: str = ""
     mutation: str = "none"
     duration_ms: int = 0
+
+
+class DispatchStarted(Event, frozen=True, tag="dispatch_started"):
+    """A child begins to work; the events that carry `job` are its own."""
+
+    job: str
+    target_role: str
+    task: str
+
+
+class DispatchFinished(Event, frozen=True, tag="dispatch_finished"):
+    """The child has ended with a report, or with the reason why there is none."""
+
+    job: str
+    target_role: str
+    status: str
+    summary: str
+
+
+class ContextTrimmed(Event, frozen=True, tag="context_trimmed"):
+    """The next request leaves out more of the conversation than the one before; sizes in tokens."""
+
+    elided: int
+    dropped: int
+    estimate: int
+    limit: int
 
 
 class ApprovalAsked(Event, frozen=True, tag="approval_asked"):
@@ -225,7 +255,8 @@ class Envelope(Struct, frozen=True):
     """An event with where it belongs.
 
     `turn` is "" outside a turn. `job`, `call` and `role` are set on events of a child: its job,
-    the call of the parent that started it, and the child's role.
+    the call that started it, and the child's role; `parent` is the job of the child that made the
+    call, "" for the conversation itself.
     """
 
     conversation: str
@@ -234,3 +265,4 @@ class Envelope(Struct, frozen=True):
     job: str = ""
     call: str = ""
     role: str = ""
+    parent: str = ""

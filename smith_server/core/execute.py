@@ -219,7 +219,7 @@ async def _permit(ready: _Ready, saves: Sequence[OpenText], turn: TurnInput) -> 
     """Returns when the call may run. Nobody is asked about a call that would be refused anyway."""
     verdict = turn.policy.judge(ready.tool.name, ready.tool.effect, ready.args)
     if verdict.decision == "deny":
-        raise failure("policy", "denied", f"This call is not allowed: {verdict.reason}")
+        raise failure("policy", "tool_denied", f"This call is not allowed: {verdict.reason}")
     if verdict.decision == "allow":
         return
     preview = await _guarded(ready.tool.preview(ready.args, ready.context), ready.tool.name)

@@ -111,6 +111,10 @@ class View(Protocol):
 
     async def next(self, messages: Sequence[Message]) -> Request: ...
 
+    def answered(self, usage: Usage) -> None:
+        """What the last request really cost, as far as the provider said."""
+        ...
+
 
 class Verdict(Struct, frozen=True):
     """What policy says of a call, and the rule or setting that decided."""

@@ -64,6 +64,7 @@ async def run_turn(turn: TurnInput, talk: Conversation, emit: Emit) -> TurnEnd:
         if (error := budget.exhausted(time.monotonic())) is not None:
             return _close(talk, emit, TurnEnd("budget_exhausted", usage, error))
         reply = await _request(turn, talk, emit)
+        turn.view.answered(reply.usage)
         usage, budget = usage + reply.usage, budget.with_request()
         emit(UsageUpdated(turn_usage=usage, context=reply.usage.context))
         if (end := _end_of(reply, usage)) is not None:
@@ -109,15 +110,16 @@ async def _attempts(turn: TurnInput, request: Request, name: str, emit: Emit) ->
         emit(RequestFinished(usage=reply.usage, duration_ms=int((time.monotonic() - began) * 1000)))
         if (again := turn.retries.after(answer)) is None:
             return structs.replace(reply, usage=used)
-        if not await _waited(again, turn, emit):
+        if not await _waited(again, name, turn, emit):
             return structs.replace(reply, stop="cancelled", usage=used)
         attempt = again.attempt
 
 
-async def _waited(again: Again, turn: TurnInput, emit: Emit) -> bool:
+async def _waited(again: Again, name: str, turn: TurnInput, emit: Emit) -> bool:
     """Say that a request is made again and wait for the moment; False when the turn was cancelled meanwhile."""
     emit(
         RequestRetried(
+            message=name,
             layer=again.layer,
             attempt=again.attempt,
             delay_ms=round(again.delay * 1000),

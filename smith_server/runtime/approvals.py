@@ -8,7 +8,7 @@ from smith_server.core.cancel import CancelToken
 from smith_server.core.errors import failure
 from smith_server.core.events import ApprovalAnswered, ApprovalAsked
 from smith_server.core.interrupt import interrupted_by
-from smith_server.core.ports import Answer, Emit, Question
+from smith_server.core.ports import Answer, Approver, Emit, Question
 
 Decision = Literal["yes", "no", "always", "quit"]
 DECISIONS: tuple[Decision, ...] = ("yes", "no", "always", "quit")
@@ -23,14 +23,18 @@ class Approvals:
         self._settled: dict[str, str] = {}
         self._granted: set[str] = set()
 
-    async def ask(self, question: Question, token: CancelToken) -> Answer:
+    def asked_by(self, emit: Emit) -> Approver:
+        """The same questions, asked as events of whoever `emit` belongs to."""
+        return _AskedBy(self, emit)
+
+    async def ask(self, question: Question, token: CancelToken, emit: Emit | None = None) -> Answer:
         """Ask and wait; a name that was granted for the session is not asked about again."""
         if question.name in self._granted:
             return Answer("yes")
         name = secrets.token_urlsafe(9)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._pending[name] = future
-        self._emit(_asked(name, question))
+        (emit or self._emit)(_asked(name, question))
         try:
             async with interrupted_by(token):
                 answer = await future
@@ -81,6 +85,17 @@ class Approvals:
         if name not in self._settled:
             self._settled[name] = "withdrawn"
             self._emit(ApprovalAnswered(id=name, decision="withdrawn"))
+
+
+class _AskedBy:
+    """An `Approver` that asks in the name of a child."""
+
+    def __init__(self, approvals: Approvals, emit: Emit) -> None:
+        self._approvals = approvals
+        self._emit = emit
+
+    async def ask(self, question: Question, token: CancelToken) -> Answer:
+        return await self._approvals.ask(question, token, self._emit)
 
 
 def _asked(name: str, question: Question) -> ApprovalAsked:

@@ -20,6 +20,7 @@ from smith_server.core.events import (
     PromptDropped,
     PromptQueued,
     ReasoningDelta,
+    RequestRetried,
     RequestStarted,
     SessionStarted,
     TurnCancelled,
@@ -38,6 +39,7 @@ from smith_server.store.writes import (
     AddMessage,
     AddPiece,
     CloseTurn,
+    DropPieces,
     DropPrompt,
     OpenTurn,
     QueuePrompt,
@@ -66,7 +68,7 @@ class Journal:
         self._ends = False
         self._task: asyncio.Task[None] | None = None
         self._roots: dict[str, str] = {}
-        self._models: dict[str, tuple[str, str]] = {}
+        self._models: dict[tuple[str, str], tuple[str, str]] = {}
         self._told = False
 
     async def keep(self, batch: list[Envelope]) -> None:
@@ -136,33 +138,57 @@ class Journal:
                 yield AddPiece(name, message, text, "text", job)
             case ReasoningDelta(message, text):
                 yield AddPiece(name, message, text, "thinking", job)
+            case RequestRetried(message, discard_output=True):
+                yield DropPieces(name, message, job)
             case MessageAdded(message):
                 yield AddMessage(name, message, job)
-            case TurnStarted(text, queued):
-                yield OpenTurn(name, envelope.turn, text, self._holder, job=job)
-                yield DropPrompt(name, queued)
             case RequestStarted(model, provider):
-                self._models[name] = (model, provider)
-            case PromptQueued(id, text):
-                yield QueuePrompt(name, id, text)
-            case PromptDropped(id):
-                yield DropPrompt(name, id)
+                self._models[name, job] = (model, provider)
             case SessionStarted(root, resumed):
                 if not resumed:
                     self._roots[name] = root
             case _:
-                yield from self._end(envelope, event)
+                yield from self._prompt(envelope, event)
+
+    def _prompt(self, envelope: Envelope, event: Event) -> Iterable[Write]:
+        """What becomes of prompts: they wait, are dropped, open a turn, and the turn ends."""
+        match event:
+            case TurnStarted(text, queued):
+                return (self._opening(envelope, text), *_taken(envelope, queued))
+            case PromptQueued(id, text):
+                return (QueuePrompt(envelope.conversation, id, text),)
+            case PromptDropped(id):
+                return (DropPrompt(envelope.conversation, id),)
+            case _:
+                return self._end(envelope, event)
+
+    def _opening(self, envelope: Envelope, text: str) -> OpenTurn:
+        return OpenTurn(
+            envelope.conversation,
+            envelope.turn,
+            text,
+            self._holder,
+            job=envelope.job,
+            parent=envelope.parent,
+            call=envelope.call,
+            role=envelope.role,
+            depth=bool(envelope.job) + bool(envelope.parent),
+        )
 
     def _end(self, envelope: Envelope, event: Event) -> Iterable[Write]:
         ended = _ended(event)
         if ended is None:
             return ()
         state, usage, record = ended
-        model, _ = self._models.get(envelope.conversation, ("", ""))
+        model, _ = self._models.pop((envelope.conversation, envelope.job), ("", ""))
         return (
             SetUsage(envelope.conversation, envelope.turn, usage, envelope.job or "parent", envelope.role, model),
             CloseTurn(envelope.conversation, envelope.turn, state, envelope.job, dict(record)),
         )
+
+
+def _taken(envelope: Envelope, queued: str) -> Iterable[Write]:
+    return (DropPrompt(envelope.conversation, queued),) if queued else ()
 
 
 def _ended(event: Event) -> tuple[TurnState, Usage, dict[str, object]] | None:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from smith_server.core.errors import AgentError
 from smith_server.core.events import (
     CallFinished,
+    ErrorReported,
     Event,
     MessageAdded,
     TurnCancelled,
@@ -61,6 +62,8 @@ class TurnRecord:
                 self.text = message.text or self.text
             case CallFinished():
                 self._see_call(event)
+            case ErrorReported(error) if error.kind == "budget_exhausted":
+                self.error = error
             case TurnCompleted(stop_reason, usage):
                 self.stop_reason, self.usage = stop_reason, usage
             case TurnCancelled(usage):

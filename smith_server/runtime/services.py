@@ -19,9 +19,10 @@ from smith_server.core.errors import AgentError, AgentFailure, failure, public
 from smith_server.core.events import Envelope, Event, Notice, PersistenceFailed, SessionStarted, SessionStopped
 from smith_server.core.messages import Usage
 from smith_server.core.scope import TurnInput
+from smith_server.policy.roles import Role, active_role
 from smith_server.proc.guard import Guard
 from smith_server.proc.run import Processes
-from smith_server.runtime.assemble import Assembler, Face
+from smith_server.runtime.assemble import Assembler, Face, Shared
 from smith_server.runtime.bus import Bus
 from smith_server.runtime.conversations import Opened, Shelf
 from smith_server.runtime.journal import Journal
@@ -78,7 +79,17 @@ class Services:
         self._guard = Guard()
         hidden = secrets.key_variables(own.settings.llm_config.api_key_env)
         self._processes = Processes(self._guard, hidden)
-        self._assembler = Assembler(self._face, self._providers, self._processes, self.settings, options.environ)
+        shared = Shared(
+            self._face,
+            self._providers,
+            self._processes,
+            self.settings,
+            options.environ,
+            self._database,
+            self.bus.emit,
+            self._stored,
+        )
+        self._assembler = Assembler(shared)
 
     async def close(self, reason: str = "") -> None:
         """Stop every turn, store what happened, end every child."""
@@ -158,9 +169,13 @@ class Services:
         await self.bus.told()
         return await self._shelf.usage(conversation)
 
-    def system_prompt(self, session: Session) -> str:
+    async def system_prompt(self, session: Session) -> str:
         """What the next turn would send first."""
-        return self._assembler.system_prompt(session)
+        return await self._assembler.system_prompt(session, self.role(session))
+
+    def role(self, session: Session) -> Role:
+        """The role of the next turn: the one chosen for the conversation, else the configured one."""
+        return active_role(session.role, self.settings(session.root).active_role or "")
 
     def warm(self, root: Path) -> None:
         """Open the connection to the provider in the background. What goes wrong here shows with the prompt."""
@@ -192,7 +207,7 @@ class Services:
 
     async def _prepare(self, session: Session, prompt: Prompt, token: CancelToken) -> TurnInput:
         self._warn(session, self.loaded(session.root).problems)
-        return await self._assembler.turn_input(session, prompt, token, self._stored)
+        return await self._assembler.turn_input(session, self.role(session), prompt, token)
 
     async def _stored(self) -> None:
         await self.bus.told()

@@ -14,6 +14,7 @@ from smith_server.core.conversation import Conversation
 from smith_server.core.errors import AgentFailure, Cancelled, failure, normalize, public
 from smith_server.core.events import (
     Envelope,
+    ErrorReported,
     Event,
     MessageAdded,
     PromptDropped,
@@ -80,7 +81,10 @@ class Inbox:
 
 
 class Session:
-    """One conversation at work. `prepare` makes the input of a turn and may raise `AgentFailure`."""
+    """One conversation at work. `prepare` makes the input of a turn and may raise `AgentFailure`.
+
+    `role` is the one that the person chose for it, "" for the configured one.
+    """
 
     def __init__(
         self,
@@ -97,6 +101,7 @@ class Session:
         self.approvals = Approvals(self.emit)
         self._bus = bus
         self._prepare = prepare
+        self.role = ""
         self._queue: deque[Ticket] = deque()
         self._task: asyncio.Task[None] | None = None
         self._running: tuple[TurnRecord, CancelToken, Ticket] | None = None
@@ -186,6 +191,8 @@ class Session:
         self.talk.add(message)
         self.emit(MessageAdded(message=message))
         end = await self._run(ticket.prompt, token, self.emit)
+        if end.stop_reason == "budget_exhausted" and end.error is not None:
+            self.emit(ErrorReported(error=public(end.error)))
         self.emit(_last_event(end))
         await self._bus.told()
         self._running = None

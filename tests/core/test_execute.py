@@ -68,7 +68,7 @@ async def test_a_question_shows_what_would_be_done() -> None:
 async def test_a_deny_asks_nobody() -> None:
     approver, tool = FakeApprover(), FakeTool()
     result = await result_of(call(), turn_input(tools=[tool], policy=FakePolicy("deny"), approver=approver))
-    assert (result.code, approver.asked, tool.ran) == ("denied", [], [])
+    assert (result.code, approver.asked, tool.ran) == ("tool_denied", [], [])
 
 
 async def test_a_call_that_would_be_refused_is_not_asked_about() -> None:

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from smith_server.core.cancel import CancelToken
-from smith_server.core.messages import Call, Message, ToolSpec
+from smith_server.core.messages import Call, Message, ToolSpec, Usage
 from smith_server.core.ports import Answer, Done, Question, Request, Verdict
 from smith_server.core.scope import TurnInput
 from smith_server.core.tool import Effect, Preview, ToolContext, ToolResult
@@ -16,6 +16,9 @@ from smith_server.runtime.unattended import NoEditor
 class FakeView:
     async def next(self, messages: Sequence[Message]) -> Request:
         return Request("fake-model", "system", tuple(messages), (ToolSpec("echo", "say it"),))
+
+    def answered(self, usage: Usage) -> None:
+        return None
 
 
 class FakeInbox:

@@ -21,7 +21,7 @@ async def usage(rest: str, session: Session, services: Services) -> Result:
 
 async def prompt(rest: str, session: Session, services: Services) -> Result:
     """The system prompt that the next turn would send."""
-    return Result(page=services.system_prompt(session), title="System prompt")
+    return Result(page=await services.system_prompt(session), title="System prompt")
 
 
 async def pager(rest: str, session: Session, services: Services) -> Result:

@@ -1,0 +1,194 @@
+"""Children: a job becomes a turn of its own in another role, and ends with a report for whoever asked."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+
+from smith_server.core.cancel import CancelToken
+from smith_server.core.conversation import Conversation, turn_number
+from smith_server.core.errors import AgentFailure, Cancelled, agent_error, failure, normalize, public
+from smith_server.core.events import (
+    DispatchFinished,
+    DispatchStarted,
+    Event,
+    MessageAdded,
+    TurnCancelled,
+    TurnCompleted,
+    TurnFailed,
+    TurnStarted,
+)
+from smith_server.core.messages import AssistantMessage, UserMessage
+from smith_server.core.ports import Job
+from smith_server.core.report import Report, ReportKind, unreported
+from smith_server.core.scope import TurnInput
+from smith_server.core.tool import ToolContext, ToolResult
+from smith_server.core.turn import TurnEnd, run_turn
+from smith_server.policy.matrix import check_dispatch
+from smith_server.policy.roles import resolve_role
+from smith_server.runtime.actor import Actor, Post
+from smith_server.runtime.repositories import Scratchpad
+from smith_server.store.keys import new_id
+from smith_server.tools.report import ReportTool
+
+log = logging.getLogger(__name__)
+
+REMINDER = "Your work is not delivered yet: only a call of `report` does that. Call it now."
+
+
+class Prepared(Struct, frozen=True):
+    """A child ready to run: its input, and the tool that takes its report."""
+
+    turn: TurnInput
+    report: ReportTool
+
+
+Prepare = Callable[[Actor, CancelToken], Awaitable[Prepared]]
+
+
+class Children:
+    """Runs jobs for one actor. At most `limit` run at a time in the whole conversation."""
+
+    def __init__(
+        self, parent: Actor, prepare: Prepare, post: Post, scratchpad: Scratchpad, limit: asyncio.Semaphore
+    ) -> None:
+        self._parent = parent
+        self._prepare = prepare
+        self._post = post
+        self._scratchpad = scratchpad
+        self._limit = limit
+
+    async def dispatch(self, job: Job, context: ToolContext) -> ToolResult:
+        """Run `job` to its report; see `core/ports.py`. A cancel ends the child, and its report says so."""
+        if check_dispatch(self._parent.role.row, job.role) == "deny":
+            targets = ", ".join(self._parent.role.dispatch_targets) or "nobody"
+            text = f"The role {self._parent.role.name} may not send {job.role!r}; it may send: {targets}."
+            raise failure("policy", "dispatch_denied", text)
+        token = context.token.child()
+        work = asyncio.create_task(self._run(job, context, token), name=f"child {job.role}")
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            token.request()
+            return await work
+        finally:
+            token.release()
+
+    async def _run(self, job: Job, context: ToolContext, token: CancelToken) -> ToolResult:
+        name = new_id()
+        talk = Conversation(next_turn=turn_number(self._parent.turn))
+        talk.begin_turn()
+        child = self._parent.child(resolve_role(job.role), name, context.call_id, talk, self._post)
+        self._parent.emit(DispatchStarted(job=name, target_role=job.role, task=job.task))
+        async with self._place():
+            end, report = await self._turn(child, task_message(job), token)
+        self._parent.emit(
+            DispatchFinished(job=name, target_role=job.role, status=report.status, summary=report.summary)
+        )
+        return await self._result(child, end, report)
+
+    def _place(self) -> "asyncio.Semaphore | _Anywhere":
+        """A child of a child runs in its parent's place: it would wait for itself otherwise."""
+        return self._limit if self._parent.depth == 0 else _Anywhere()
+
+    async def _turn(self, child: Actor, task: str, token: CancelToken) -> tuple[TurnEnd, Report]:
+        kind = cast(ReportKind, child.role.row)
+        child.emit(TurnStarted(text=task))
+        _say(child, task)
+        prepared: Prepared | None = None
+        try:
+            prepared = await self._prepare(child, token)
+            end = await run_turn(prepared.turn, child.talk, child.emit)
+            if end.stop_reason == "completed" and prepared.report.taken is None:
+                _say(child, REMINDER)
+                again = await run_turn(prepared.turn, child.talk, child.emit)
+                end = msgspec.structs.replace(again, usage=end.usage + again.usage)
+        except Cancelled as problem:
+            end = TurnEnd("cancelled", error=problem.error)
+        except AgentFailure as problem:
+            end = TurnEnd("error", error=problem.error)
+        except Exception as problem:
+            log.exception("child %s failed", child.job)
+            end = TurnEnd("error", error=normalize(problem))
+        for message in child.talk.close("interrupted", "Not finished: the work broke off."):
+            child.emit(MessageAdded(message=message))
+        child.emit(_last_event(end))
+        taken = prepared.report.taken if prepared is not None else None
+        return end, taken or unreported(kind, _why(end), _last_text(child.talk))
+
+    async def _result(self, child: Actor, end: TurnEnd, report: Report) -> ToolResult:
+        """The report as the parent's model reads it, kept under `dispatch/<job>`."""
+        told: dict[str, Any] = {"job_id": child.job, "role": child.role.name, **msgspec.to_builtins(report)}
+        told["usage"] = msgspec.to_builtins(end.usage)
+        content = msgspec.json.encode(told, order="sorted").decode()
+        key = f"dispatch/{child.job}"
+        try:
+            await self._scratchpad.put(key, content)
+        except AgentFailure as problem:
+            log.warning("the report of %s was not kept: %s", child.job, problem)
+            key = ""
+        cancelled = end.stop_reason == "cancelled"
+        return ToolResult(
+            content,
+            f"{child.role.alias}: {report.status}, {report.summary}",
+            ok=not cancelled,
+            code="cancelled" if cancelled else "",
+            mutation="unknown" if cancelled else "none",
+            recall_key=key,
+        )
+
+
+class _Anywhere:
+    """A place that is always free."""
+
+    async def __aenter__(self) -> None:
+        return None
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+
+def task_message(job: Job) -> str:
+    """All that a child is told of its task, in short sections."""
+    sections = [
+        ("Task", job.task),
+        ("What the user asked for", job.request_summary),
+        ("How to go about it", job.instructions),
+        ("Files to look at", "\n".join(f"- {name}" for name in job.files)),
+    ]
+    return "\n\n".join(f"## {title}\n{text.strip()}" for title, text in sections if text.strip())
+
+
+def _say(child: Actor, text: str) -> None:
+    message = UserMessage(child.talk.mint(), text)
+    child.talk.add(message)
+    child.emit(MessageAdded(message=message))
+
+
+def _why(end: TurnEnd) -> Any:
+    if end.error is not None:
+        return end.error
+    if end.stop_reason == "cancelled":
+        return Cancelled().error
+    text = "The sub-agent ended without a report."
+    return agent_error("protocol", "missing_report", text)
+
+
+def _last_text(talk: Conversation) -> str:
+    said = (message.text for message in reversed(talk.messages) if isinstance(message, AssistantMessage))
+    return next((text for text in said if text.strip()), "")
+
+
+def _last_event(end: TurnEnd) -> Event:
+    match end.stop_reason:
+        case "cancelled":
+            return TurnCancelled(usage=end.usage)
+        case "error" if end.error is not None:
+            return TurnFailed(error=public(end.error), usage=end.usage)
+        case "budget_exhausted":
+            return TurnCompleted(stop_reason="budget_exhausted", usage=end.usage)
+        case _:
+            return TurnCompleted(usage=end.usage)
