@@ -48,7 +48,7 @@ class Budget(Struct, frozen=True):
         """The budget after something beside the requests of this turn cost money."""
         return replace(self, cost=self.cost + cost)
 
-    def exhausted(self, now: float = 0.0) -> AgentError | None:
+    def exhausted(self, now: float) -> AgentError | None:
         """Why no further request may be made, or None. Money is named before anything else."""
         if self.max_cost is not None and self.cost >= self.max_cost:
             return _error("max_cost", f"This run has used ${self.cost:.4f} of ${self.max_cost:.4f}. Raise the limit")

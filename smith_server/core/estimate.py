@@ -10,7 +10,7 @@ from smith_server.core.messages import AssistantMessage, Call, Message, Text, Th
 CHARACTERS_PER_TOKEN = 4
 
 
-def tokens(characters: int, factor: float = 1.0) -> int:
+def tokens(characters: int, factor: float) -> int:
     """The estimate for so many characters, rounded up once."""
     return math.ceil(characters * factor / CHARACTERS_PER_TOKEN)
 

@@ -77,7 +77,7 @@ class Again(Struct, frozen=True):
     attempt: int
     delay: float
     error: AgentError
-    discard_output: bool = False
+    discard_output: bool
 
     @property
     def delay_ms(self) -> int:

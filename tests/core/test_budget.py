@@ -31,14 +31,18 @@ def test_of_five_calls_with_three_left_three_run_and_the_turn_stops() -> None:
 
     assert runs == [True, True, True, False, False]
     assert (after.steps, after.refused) == (3, 2)
-    assert code(after.exhausted()) == "tool_step_budget"
+    assert code(after.exhausted(0)) == "tool_step_budget"
+
+
+def test_a_call_counts_unless_it_is_said_to_be_terminal() -> None:
+    assert Budget(max_steps=1).with_step().with_step() == Budget(max_steps=1, steps=1, refused=1)
 
 
 def test_the_last_step_ends_nothing_so_that_the_model_may_answer() -> None:
     runs, after = taken(Budget(max_steps=3), [False] * 3)
 
     assert runs == [True] * 3
-    assert after.exhausted() is None
+    assert after.exhausted(0) is None
     assert not after.has_step()
 
 
@@ -46,7 +50,7 @@ def test_a_terminal_call_runs_even_when_nothing_is_left() -> None:
     runs, after = taken(Budget(max_steps=1), [False, True, True])
 
     assert runs == [True, True, True]
-    assert after.exhausted() is None
+    assert after.exhausted(0) is None
 
 
 def test_a_terminal_call_takes_no_step_from_others() -> None:
@@ -60,7 +64,7 @@ def test_a_terminal_call_behind_a_refused_one_still_runs() -> None:
     runs, after = taken(Budget(max_steps=1), [False, False, True])
 
     assert runs == [True, False, True]
-    assert code(after.exhausted()) == "tool_step_budget"
+    assert code(after.exhausted(0)) == "tool_step_budget"
 
 
 def test_steps_are_counted_per_turn_over_all_its_replies() -> None:
@@ -76,18 +80,18 @@ def test_a_call_that_was_not_run_is_told_why() -> None:
 
 def test_requests_are_counted_and_limited() -> None:
     budget = Budget(max_requests=2).with_request()
-    assert budget.exhausted() is None
+    assert budget.exhausted(0) is None
 
-    assert code(budget.with_request().exhausted()) == "max_requests"
+    assert code(budget.with_request().exhausted(0)) == "max_requests"
 
 
 @pytest.mark.parametrize(("spent", "found"), [(0.0, ""), (0.99, ""), (1.0, "max_cost"), (1.5, "max_cost")])
 def test_money_is_used_up_once_the_limit_is_reached(spent: float, found: str) -> None:
-    assert code(Budget(max_cost=1.0).with_request(spent).exhausted()) == found
+    assert code(Budget(max_cost=1.0).with_request(spent).exhausted(0)) == found
 
 
 def test_what_children_cost_counts_too() -> None:
-    assert code(Budget(max_cost=1.0).with_request(0.4).with_cost(0.6).exhausted()) == "max_cost"
+    assert code(Budget(max_cost=1.0).with_request(0.4).with_cost(0.6).exhausted(0)) == "max_cost"
 
 
 def test_a_request_without_a_known_price_costs_nothing_and_counts() -> None:
@@ -122,7 +126,7 @@ def test_money_is_named_before_anything_else() -> None:
     ids=["cost", "steps", "time", "requests"],
 )
 def test_each_limit_says_what_it_is_and_how_to_go_on(budget: Budget, message: str) -> None:
-    error = budget.exhausted()
+    error = budget.exhausted(0)
 
     assert error is not None
     assert (error.kind, error.message, error.retryable) == ("budget_exhausted", message, False)
@@ -136,4 +140,4 @@ def test_never_more_ordinary_calls_run_than_the_limit_and_none_is_lost(limit: in
     assert limit is None or sum(ordinary) <= limit
     assert all(ran for ran, terminal in zip(runs, calls, strict=True) if terminal)
     assert after.steps + after.refused == len(ordinary)
-    assert (after.exhausted() is not None) == (False in ordinary)
+    assert (after.exhausted(0) is not None) == (False in ordinary)

@@ -362,6 +362,15 @@ def test_what_was_dropped_does_not_come_back_when_room_appears() -> None:
     assert (ids(after.messages), after.elided) == ([0, 2, 3, 4, 5], 1)
 
 
+def test_a_request_without_anything_new_is_the_one_before() -> None:
+    window, talk = Window(EACH_ROUND), Transcript().prompt().rounds(9, BIG)
+
+    first, second = window.view(talk), window.view(talk)
+
+    assert second == first
+    assert all(old is new for old, new in zip(first.messages, second.messages, strict=True))
+
+
 def test_another_transcript_is_seen_as_one() -> None:
     window, talk = Window(EACH_ROUND), Transcript().prompt().words().prompt()
     window.view(talk)
