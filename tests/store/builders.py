@@ -9,13 +9,13 @@ import apsw
 
 from smith_server.core.conversation import Conversation
 from smith_server.core.messages import AssistantMessage, Call, Text, ToolMessage, Usage, UserMessage
-from smith_server.store import conversations, turns
+from smith_server.store import conversations, search, turns
 from smith_server.store.conversations import Header
 from smith_server.store.holder import Holder
 from smith_server.store.writes import AddMessage, AddPiece, CloseTurn, OpenTurn, SetUsage, Write
 
 TALK = "talk"
-TABLES = ("conversation", "turn", "message", "piece", "prompt", "usage", "lease", "pointer")
+TABLES = ("conversation", "turn", "message", "piece", "prompt", "usage", "lease", "pointer", "note")
 GONE = Holder(os.uname().nodename, 999_999_999, "long ago")
 
 
@@ -64,8 +64,27 @@ def rows(connection: apsw.Connection, table: str, columns: str = "*") -> list[An
 
 def everything(connection: apsw.Connection) -> dict[str, list[Any]]:
     """All rows that do not differ from one process to another."""
-    own = {"turn": "conversation, job, turn, state, prompt, model, provider, record", "lease": "conversation"}
+    who = "parent, call, role, depth, place"
+    own = {"turn": f"conversation, job, turn, state, prompt, model, provider, record, {who}", "lease": "conversation"}
     return {table: rows(connection, table, own.get(table, "*")) for table in TABLES}
+
+
+def indexed(connection: apsw.Connection) -> dict[str, list[Any]]:
+    """Every word of the full-text indexes with the row, column and place where it stands."""
+    found = {}
+    for table in ("message_search", "memory_search"):
+        connection.execute(f"CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, {table}, instance)")
+        found[table] = sorted(rows(connection, "temp.words", "term, doc, col, offset"))
+        connection.execute("DROP TABLE temp.words")
+    return found
+
+
+def is_index_as_rebuilt(connection: apsw.Connection) -> bool:
+    """Whether the full-text indexes are what they would be if they were made out of the rows now."""
+    before = indexed(connection)
+    search.rebuild_message_search_index(connection)
+    search.rebuild_search_index(connection)
+    return indexed(connection) == before
 
 
 def replayed(connection: apsw.Connection, talk: str = TALK, job: str = "") -> Conversation:

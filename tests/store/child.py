@@ -13,7 +13,7 @@ from pathlib import Path
 
 import apsw
 
-from smith_server.store import conversations, lease, turns
+from smith_server.store import conversations, lease, memory, turns
 from smith_server.store.db import Database
 from smith_server.store.holder import this_process
 from smith_server.store.migrate import Step, known_steps
@@ -36,6 +36,20 @@ def write_turns(path: Path, count: str, talk: str = "talk") -> None:
         for batch in batches_of_turn(number, this_process(), talk):
             turns.apply(connection, batch, now=1.0)
             say(done := done + 1)
+
+
+def write_and_remember(path: Path, count: str, talk: str) -> None:
+    """Turn after turn under a lease, a memory with each."""
+    connection = open_store(Place(path)).connection
+    started(connection, talk)
+    mine = lease.take(connection, talk, this_process(), talk)
+    say("ready")
+    sys.stdin.readline()
+    for number in range(1, int(count) + 1):
+        for batch in batches_of_turn(number, this_process(), talk):
+            turns.apply(connection, batch, tokens={talk: mine.token})
+        memory.upsert(connection, "p1", f"{talk}:{number}", f"What {talk} learned in turn {number}")
+    say("done")
 
 
 def hold_writing(path: Path) -> None:
@@ -68,11 +82,23 @@ def hold_lease(path: Path) -> None:
     sys.stdin.readline()
 
 
+def hold_turn(path: Path) -> None:
+    connection = open_store(Place(path)).connection
+    lease.take(connection, "talk", this_process(), "Emacs")
+    turns.apply(connection, batches_of_turn(1, this_process())[0])
+    say("ready")
+    sys.stdin.readline()
+
+
 def migrate_slowly(path: Path) -> None:
     table = "CREATE TABLE many (a, b)"
     numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 400000)"
     many = Step("9999_many", f"{table}; INSERT INTO many {numbers} SELECT i, i FROM n")
     open_store(Place(path, steps=(*known_steps(), many)))
+
+
+def open_only(path: Path) -> None:
+    open_store(Place(path))
 
 
 def leave_work(path: Path) -> None:
@@ -108,11 +134,14 @@ DOINGS = {
     doing.__name__: doing
     for doing in (
         write_turns,
+        write_and_remember,
         hold_writing,
         hold_file,
         hold_folder,
         hold_lease,
+        hold_turn,
         migrate_slowly,
+        open_only,
         leave_work,
         make_titled,
         open_with_little_room,

@@ -117,3 +117,27 @@ def test_a_record_that_nests_without_end_is_refused() -> None:
 )
 def test_the_kind_of_a_message_is_its_tag(message: Message, kind: str) -> None:
     assert codec.kind_of(message) == kind == msgpack.unpackb(codec.encode(message))["type"]
+
+
+@given(tables)
+def test_a_table_as_json_has_one_spelling_and_comes_back(table: dict[str, Any]) -> None:
+    finite = {key: value for key, value in table.items() if "inf" not in repr(value)}
+    text = codec.encode_json(finite)
+    assert codec.encode_json(shuffled(finite)) == text
+    assert text.isascii() and codec.decode_json(text) == finite
+
+
+@pytest.mark.parametrize(
+    "value", [math.nan, math.inf, object(), b"bytes", {1j}], ids=["nan", "inf", "object", "bytes", "set"]
+)
+def test_what_json_cannot_hold_is_refused_before_it_is_stored(value: object) -> None:
+    with pytest.raises(AgentFailure) as raised:
+        codec.encode_json({"x": value})
+    assert (raised.value.error.kind, raised.value.error.code) == ("persistence", "invalid_record")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"a": }', "[" * 100_000])
+def test_text_that_holds_no_table_is_undecodable(text: str) -> None:
+    with pytest.raises(AgentFailure) as raised:
+        codec.decode_json(text)
+    assert (raised.value.error.kind, raised.value.error.code) == ("persistence", "undecodable")

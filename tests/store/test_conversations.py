@@ -3,12 +3,25 @@ import pytest
 
 from smith_server.core.errors import AgentFailure
 from smith_server.core.messages import AssistantMessage, Call, ToolMessage, UserMessage
-from smith_server.store import conversations, lease, turns
+from smith_server.store import conversations, lease, notes, search, turns
 from smith_server.store.conversations import Header
 from smith_server.store.holder import this_process
 from smith_server.store.keys import message_id
 from smith_server.store.writes import AddMessage, AddPiece, OpenTurn, QueuePrompt, Write
-from tests.store.builders import GONE, TABLES, TALK, batches_of_turn, everything, replayed, rows, started, stored, user
+from tests.store.builders import (
+    GONE,
+    TABLES,
+    TALK,
+    batches_of_turn,
+    everything,
+    indexed,
+    is_index_as_rebuilt,
+    replayed,
+    rows,
+    started,
+    stored,
+    user,
+)
 
 
 def test_a_new_conversation_is_stored_as_it_was_made(connection: apsw.Connection) -> None:
@@ -53,6 +66,59 @@ def test_a_list_read_in_pages_is_the_whole_list(connection: apsw.Connection) -> 
         pages.append(conversations.listed(connection, "/project", limit=10, before=pages[-1][-1].used))
     assert [len(page) for page in pages] == [10, 10, 5]
     assert [name for page in pages for name in ids(page)] == names[::-1]
+
+
+def test_a_list_can_be_narrowed_to_a_project_in_whatever_root(connection: apsw.Connection) -> None:
+    known = (("a", "/one", "p1"), ("b", "/two", "p1"), ("c", "/one", "p10"), ("d", "/one", None))
+    for name, root, project in known:
+        conversations.create(connection, Header(name, root, project_id=project))
+    assert ids(conversations.listed(connection, project="p1")) == ["b", "a"]
+    assert ids(conversations.listed(connection, project="p1", limit=1)) == ["b"]
+    before = conversations.listed(connection, project="p1")[0].used
+    assert ids(conversations.listed(connection, project="p1", before=before)) == ["a"]
+    assert ids(conversations.listed(connection, project="p")) == []
+
+
+def test_an_id_is_found_by_its_beginning_where_that_is_enough(connection: apsw.Connection) -> None:
+    for name, root in (("ab1", "/one"), ("ab2", "/two"), ("ab", "/two"), ("a_c", "/one"), ("axc", "/one")):
+        conversations.create(connection, Header(name, root))
+    known = {"ab1": "ab1", "ab": "ab", "a_": "a_c", "ax": "axc"}
+    assert {beginning: conversations.find(connection, beginning).id for beginning in known} == known
+    assert conversations.find(connection, "ab", "/one").id == "ab1"
+    for beginning, place in (("b", None), ("ab2", "/one"), ("%", None), ("AB1", None)):
+        with pytest.raises(AgentFailure) as raised:
+            conversations.find(connection, beginning, place)
+        assert (raised.value.error.kind, raised.value.error.code) == ("schema", "not_found")
+    with pytest.raises(AgentFailure) as raised:
+        conversations.find(connection, "a", "/one")
+    assert (raised.value.error.code, raised.value.error.data) == ("ambiguous", {"ids": ["a_c", "ab1", "axc"]})
+
+
+def test_what_was_chosen_for_a_conversation_is_kept_and_taken_back(connection: apsw.Connection) -> None:
+    started(connection)
+    started(connection, "other")
+    conversations.set_model(connection, TALK, "m")
+    conversations.set_role(connection, TALK, "orchestrator")
+    conversations.set_mode(connection, TALK, "plan")
+    header = conversations.get(connection, TALK)
+    assert header is not None and (header.model, header.role, header.mode) == ("m", "orchestrator", "plan")
+    conversations.set_model(connection, TALK, None)
+    conversations.set_role(connection, TALK, None)
+    conversations.set_mode(connection, TALK, None)
+    assert conversations.get(connection, TALK) == Header(TALK, "/project", "", 1.0, 1.0, 1)
+    assert conversations.get(connection, "other") == Header("other", "/project", "", 1.0, 1.0, 2)
+
+
+def test_a_conversation_that_was_moved_is_listed_where_it_is(connection: apsw.Connection) -> None:
+    started(connection)
+    stored(connection, batches_of_turn(1))
+    conversations.move(connection, TALK, "/else\udce9where", "p1")
+    assert ids(conversations.listed(connection, "/project")) == []
+    assert ids(conversations.listed(connection, "/else\udce9where")) == [TALK]
+    assert ids(conversations.listed(connection, project="p1")) == [TALK]
+    assert search.search(connection, "done", root="/project").messages == ()
+    assert len(search.search(connection, "done", "p1").messages) == 3
+    assert is_index_as_rebuilt(connection)
 
 
 def test_a_clock_that_goes_back_changes_no_order(connection: apsw.Connection) -> None:
@@ -106,10 +172,12 @@ def test_deleting_leaves_no_row_and_no_pointer(connection: apsw.Connection) -> N
     turns.apply(connection, child)
     turns.apply(connection, [AddPiece(TALK, "t000009.0001", "x")])
     lease.take(connection, TALK, this_process(), "terminal")
+    notes.put(connection, TALK, "scratchpad:x", "text")
     conversations.point(connection, "/project", TALK)
     assert all(rows(connection, table) for table in TABLES)
     assert conversations.delete(connection, TALK)
     assert everything(connection) == before
+    assert indexed(connection)["message_search"] == []
     assert not conversations.delete(connection, TALK)
 
 

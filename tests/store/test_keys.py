@@ -1,4 +1,7 @@
+import apsw
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from smith_server.core.errors import AgentFailure
 from smith_server.store import keys
@@ -42,3 +45,58 @@ def test_new_ids_are_fit_to_be_keys_and_differ() -> None:
     made = {keys.new_id() for _ in range(500)}
     assert len(made) == 500
     assert all(len(keys.checked(name)) == 21 and name.isalnum() for name in made)
+
+
+@pytest.mark.parametrize(
+    ("segments", "tail", "key"),
+    [
+        (("c1", "t000012", "0007"), "", "c1:t000012:0007"),
+        (("c1",), "scratchpad:dispatch/J", "c1:scratchpad:dispatch/J"),
+        (("c1", "t000012"), "parent", "c1:t000012:parent"),
+    ],
+    ids=["message", "note", "usage"],
+)
+def test_segments_are_joined_by_colons_of_which_only_the_tail_may_hold_more(
+    segments: tuple[str, ...], tail: str, key: str
+) -> None:
+    assert keys.joined_key(*segments, tail=tail) == key
+    if tail:
+        assert keys.split_key(key, len(segments)) == (*segments, tail)
+
+
+@pytest.mark.parametrize("bad", ["", "a:b", "talk:child:job1", "\ud800"])
+def test_no_key_is_made_of_a_segment_that_is_empty_or_holds_a_colon(bad: str) -> None:
+    with pytest.raises(AgentFailure) as raised:
+        keys.joined_key("c1", bad)
+    assert (raised.value.error.kind, raised.value.error.code) == ("persistence", "invalid_key")
+    with pytest.raises(AgentFailure) as raised:
+        keys.scope_prefix(bad)
+    assert raised.value.error.code == "invalid_key"
+
+
+@pytest.mark.parametrize("bad", ["c1", "c1:", ":note", ""])
+def test_a_key_with_a_segment_missing_is_not_split(bad: str) -> None:
+    with pytest.raises(AgentFailure) as raised:
+        keys.split_key(bad, 1)
+    assert raised.value.error.code == "invalid_key"
+
+
+def test_what_all_keys_of_a_conversation_begin_with_fits_no_other_conversation() -> None:
+    assert keys.scope_prefix("c1") == "c1:"
+    assert not keys.joined_key("c10", "t000001").startswith(keys.scope_prefix("c1"))
+
+
+names = st.text(st.characters(exclude_categories=["Cs"]), max_size=4) | st.text(
+    "c1_%:~\ud7ff\ue000\U0010ffff", max_size=4
+)
+
+
+@given(names, st.lists(names, max_size=8))
+def test_a_range_holds_the_names_that_begin_with_a_prefix_and_no_others(prefix: str, known: list[str]) -> None:
+    connection = apsw.Connection(":memory:")
+    connection.execute("CREATE TABLE name (id TEXT)")
+    longer = [*known, *(prefix + name for name in known)]
+    connection.executemany("INSERT INTO name VALUES (?)", [(name,) for name in longer])
+    bounds = (prefix, keys.prefix_end(prefix))
+    found = [name for (name,) in connection.execute("SELECT id FROM name WHERE id >= ? AND id < ?", bounds)]
+    assert sorted(found) == sorted(name for name in longer if name.startswith(prefix))

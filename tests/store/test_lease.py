@@ -5,10 +5,12 @@ import apsw
 import pytest
 
 from smith_server.core.errors import AgentFailure
-from smith_server.store import lease
+from smith_server.store import conversations, lease, turns
 from smith_server.store.holder import Holder, this_process
 from smith_server.store.lease import Lease
 from smith_server.store.opening import Place, open_store
+from smith_server.store.repair import repair
+from smith_server.store.writes import CloseTurn, OpenTurn
 from tests.store.builders import GONE, TALK, rows, started
 from tests.store.conftest import Start
 
@@ -79,3 +81,74 @@ def test_two_conversations_have_two_leases(connection: apsw.Connection) -> None:
     started(connection, "two")
     lease.take(connection, "one", ELSEWHERE, "Emacs")
     assert lease.take(connection, "two", this_process(), "terminal").conversation == "two"
+
+
+def opened(connection: apsw.Connection, holder: Holder) -> None:
+    turns.apply(connection, [OpenTurn(TALK, "t000001", "go", holder)])
+
+
+def refused(connection: apsw.Connection, **now: float) -> str:
+    with pytest.raises(AgentFailure) as raised:
+        lease.take_over(connection, TALK, this_process(), "terminal", **now)
+    assert (raised.value.error.kind, raised.value.error.code) == ("persistence", "held")
+    assert raised.value.error.data["face"] == "Emacs"
+    return raised.value.error.message
+
+
+def test_a_free_lease_and_that_of_a_dead_process_are_taken_over(connection: apsw.Connection) -> None:
+    started(connection)
+    first = lease.take_over(connection, TALK, GONE, "Emacs", now=5.0)
+    opened(connection, GONE)
+    mine = lease.take_over(connection, TALK, this_process(), "terminal", now=6.0)
+    assert mine == Lease(TALK, this_process(), "terminal", mine.token, 6.0, 6.0)
+    assert mine.token != first.token
+    assert lease.take_over(connection, TALK, this_process(), "terminal") == mine
+
+
+def test_a_conversation_in_which_no_turn_runs_is_taken_over_from_a_living_process(connection: apsw.Connection) -> None:
+    started(connection)
+    theirs = lease.take(connection, TALK, ELSEWHERE, "Emacs", now=5.0)
+    opened(connection, ELSEWHERE)
+    assert "A turn runs there" in refused(connection, now=6.0)
+    assert lease.held(connection, TALK) == theirs
+    turns.apply(connection, [CloseTurn(TALK, "t000001", "completed")])
+    assert lease.take_over(connection, TALK, this_process(), "terminal", now=6.0).holder == this_process()
+    with pytest.raises(AgentFailure) as raised:
+        lease.require(connection, {TALK: theirs.token})
+    assert raised.value.error.code == "lease_lost"
+
+
+def test_a_turn_on_another_machine_counts_as_long_as_its_heart_beats(connection: apsw.Connection) -> None:
+    started(connection)
+    theirs = lease.take(connection, TALK, ELSEWHERE, "Emacs", now=0.0)
+    opened(connection, ELSEWHERE)
+    assert lease.beat(connection, [theirs], now=1000.0) == ()
+    refused(connection, now=1000.0 + lease.STALE_SECONDS)
+    mine = lease.take_over(connection, TALK, this_process(), "terminal", now=1001.0 + lease.STALE_SECONDS)
+    assert lease.held(connection, TALK) == mine
+    assert repair(connection, TALK) == ("t000001",)
+
+
+def test_a_living_process_of_this_machine_needs_no_heartbeat(tmp_path: Path, start: Start) -> None:
+    path = tmp_path / "smith.db"
+    connection = open_store(Place(path)).connection
+    started(connection)
+    other = start("hold_turn", path)
+    assert other.stdout is not None and other.stdout.readline() == "ready\n"
+    refused(connection, now=1e12)
+    assert repair(connection, TALK) == ()
+    other.kill()
+    other.wait()
+    assert lease.take_over(connection, TALK, this_process(), "terminal").holder == this_process()
+    assert repair(connection, TALK) == ("t000001",)
+
+
+def test_a_heartbeat_tells_which_leases_somebody_else_has(connection: apsw.Connection) -> None:
+    leases = []
+    for name in ("one", "two", "three"):
+        started(connection, name)
+        leases.append(lease.take(connection, name, this_process(), "terminal", now=5.0))
+    lease.take_over(connection, "two", ELSEWHERE, "Emacs", now=6.0)
+    conversations.delete(connection, "three")
+    assert lease.beat(connection, leases, now=9.0) == tuple(leases[1:])
+    assert rows(connection, "lease", "conversation, taken, beat") == [("one", 5.0, 9.0), ("two", 6.0, 6.0)]

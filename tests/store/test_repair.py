@@ -6,13 +6,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smith_server.core.messages import AssistantMessage, Call, Message, Text, Thinking, ToolMessage, UserMessage
-from smith_server.store import conversations, turns
+from smith_server.store import conversations, lease, turns
 from smith_server.store.holder import Holder, this_process
 from smith_server.store.opening import Place, open_store
 from smith_server.store.pairing import INTERRUPTED, NO_RESULT
 from smith_server.store.repair import repair
 from smith_server.store.writes import AddMessage, AddPiece, CloseTurn, OpenTurn, QueuePrompt, Write
-from tests.store.builders import GONE, TALK, batches_of_turn, everything, replayed, rows, said, started, stored
+from tests.store.builders import (
+    GONE,
+    TALK,
+    batches_of_turn,
+    everything,
+    is_index_as_rebuilt,
+    replayed,
+    rows,
+    said,
+    started,
+    stored,
+)
 
 
 def left_after(connection: apsw.Connection, batches: int) -> list[Message]:
@@ -88,6 +99,18 @@ def test_turns_of_living_processes_are_left_alone(connection: apsw.Connection) -
     before = everything(connection)
     assert repair(connection, TALK) == ()
     assert everything(connection) == before
+
+
+def test_a_turn_whose_lease_another_process_has_is_closed_though_its_own_lives(connection: apsw.Connection) -> None:
+    started(connection)
+    elsewhere = Holder("somewhere-else.invalid", 1, "x")
+    stored(connection, batches_of_turn(1, elsewhere)[:4])
+    lease.take(connection, TALK, elsewhere, "Emacs")
+    assert repair(connection, TALK) == ()
+    connection.execute("DELETE FROM lease")
+    lease.take(connection, TALK, this_process(), "terminal")
+    assert repair(connection, TALK) == ("t000001",)
+    assert "I look at 1 now." in said(replayed(connection))
 
 
 def test_other_conversations_are_left_alone(connection: apsw.Connection) -> None:
@@ -188,7 +211,7 @@ def shown(writes: Sequence[Write], job: str) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text.strip()}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(rounds, min_size=1, max_size=3), st.sampled_from(["", "job1"]), st.data())
 def test_after_any_prefix_of_what_is_stored_the_conversation_is_valid_and_whole(
     spoken: list[list[tuple[list[tuple[bool, str]], int]]], job: str, data: st.DataObject
@@ -208,6 +231,7 @@ def test_after_any_prefix_of_what_is_stored_the_conversation_is_valid_and_whole(
     assert [message for message in conversation.messages if message in whole] == whole
     assert rows(connection, "turn", "count(*) FILTER (WHERE state = 'open')") == [(0,)]
     assert rows(connection, "piece") == []
+    assert is_index_as_rebuilt(connection)
     after = everything(connection)
     assert repair(connection, TALK, now=3.0) == ()
     assert everything(connection) == after

@@ -1,4 +1,7 @@
 import itertools
+from collections.abc import Callable
+from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import apsw
@@ -6,9 +9,9 @@ import pytest
 
 from smith_server.core.errors import AgentFailure
 from smith_server.core.messages import ToolMessage, Usage, UserMessage
-from smith_server.store import conversations, turns
+from smith_server.store import codec, conversations, follow, lease, notes, turns
 from smith_server.store.holder import Holder, this_process
-from smith_server.store.transaction import transaction
+from smith_server.store.opening import Place, open_store
 from smith_server.store.turns import TurnRow, WaitingPrompt
 from smith_server.store.writes import (
     AddMessage,
@@ -192,19 +195,108 @@ def steps_to_store(connection: apsw.Connection, write: Write) -> int:
     return next(taken)
 
 
+def mean_steps(connection: apsw.Connection, make: Callable[[int], Write], first: int) -> float:
+    """For 256 commits: some of them pay for merging what the index has of those before."""
+    return mean(steps_to_store(connection, make(number)) for number in range(first, first + 256))
+
+
 @pytest.mark.parametrize(
-    "write",
-    [AddPiece(TALK, "t000050.0002", "text"), AddMessage(TALK, user(50)), OpenTurn(TALK, "t000050", "go", ME)],
-    ids=["piece", "message", "turn"],
+    "make",
+    [
+        lambda number: AddPiece(TALK, "t000050.0002", f"text {number}"),
+        lambda number: AddMessage(TALK, user(51, number, f"please look at {number} again")),
+        lambda number: OpenTurn(TALK, f"t{number + 100:06d}", "go", ME),
+        lambda number: OpenTurn(TALK, f"t{number + 100:06d}", "go", ME, job=f"job{number}"),
+    ],
+    ids=["piece", "message", "turn", "child"],
 )
-def test_a_write_costs_the_same_however_long_the_conversation_is(connection: apsw.Connection, write: Write) -> None:
+def test_a_write_costs_the_same_however_long_the_conversation_is(tmp_path: Path, make: Callable[[int], Write]) -> None:
+    connection = open_store(Place(tmp_path / "smith.db")).connection
     started(connection)
-    turns.apply(connection, [*batches_of_turn(1)[0], AddPiece(TALK, "t000050.0002", "text")])
-    with pytest.raises(ZeroDivisionError), transaction(connection):
-        first = steps_to_store(connection, write)
-        raise ZeroDivisionError
+    turns.apply(connection, [make(number) for number in range(1, 100)])
+    early = mean_steps(connection, make, 100)
     turns.apply(connection, [AddPiece(TALK, "t000050.0002", "text")] * 3000)
-    for number in range(2, 45):
-        stored(connection, batches_of_turn(number))
-    turns.apply(connection, [AddMessage(TALK, user(45, seq)) for seq in range(1, 3000)])
-    assert 10 < first <= steps_to_store(connection, write) < first + 20
+    turns.apply(connection, [make(number) for number in range(1000, 10_000)])
+    assert 10 < early <= mean_steps(connection, make, 10_000) < early * 1.1 + 10
+
+
+RECORD = {"stop_reason": "completed", "calls": 2, "odd": "\ud800", "big": 10**40}
+
+
+def test_the_record_of_a_turn_is_a_note_of_its_conversation(connection: apsw.Connection) -> None:
+    started(connection)
+    turns.apply(connection, [OpenTurn(TALK, "t000012", "go", ME)])
+    turns.apply(connection, [CloseTurn(TALK, "t000012", "completed", record=RECORD)])
+    text = notes.get(connection, TALK, "turn_record-t000012")
+    assert text == codec.encode_json(RECORD) and text.startswith('{"big":1000')
+    turn = turns.get(connection, TALK, "t000012")
+    assert turn is not None and turn.record == RECORD
+
+
+def test_the_record_of_a_child_is_kept_with_its_turn(connection: apsw.Connection) -> None:
+    started(connection)
+    turns.apply(connection, [OpenTurn(TALK, "t000001", "go", ME, job="j")])
+    turns.apply(connection, [CloseTurn(TALK, "t000001", "completed", "j", RECORD)])
+    child = turns.get(connection, TALK, "t000001", "j")
+    assert child is not None and child.record == RECORD
+    assert rows(connection, "note") == []
+
+
+def test_a_record_that_cannot_be_stored_leaves_the_turn_open(connection: apsw.Connection) -> None:
+    started(connection)
+    turns.apply(connection, [OpenTurn(TALK, "t000001", "go", ME)])
+    before = everything(connection)
+    with pytest.raises(AgentFailure) as raised:
+        turns.apply(connection, [CloseTurn(TALK, "t000001", "completed", record={"x": object()})])
+    assert (raised.value.error.kind, raised.value.error.code) == ("persistence", "invalid_record")
+    assert everything(connection) == before
+
+
+def test_what_is_written_under_a_lease_is_stored_while_it_is_held(connection: apsw.Connection) -> None:
+    for name in (TALK, "free"):
+        started(connection, name)
+    mine = lease.take(connection, TALK, ME, "terminal")
+    batch = [AddMessage(TALK, user(1)), AddMessage("free", user(1))]
+    turns.apply(connection, batch, tokens={TALK: mine.token, "closed long ago": "x"})
+    assert [conversations.count(connection, name) for name in (TALK, "free")] == [1, 1]
+
+
+@pytest.mark.parametrize("new_holder", [Holder("host", 1, "x"), None], ids=["taken over", "given back"])
+def test_nothing_is_written_under_a_lease_that_is_lost(connection: apsw.Connection, new_holder: Holder | None) -> None:
+    for name in (TALK, "free"):
+        started(connection, name)
+    mine = lease.take(connection, TALK, ME, "terminal")
+    if new_holder is None:
+        lease.release(connection, mine)
+    else:
+        lease.take_over(connection, TALK, new_holder, "Emacs")
+    before = everything(connection)
+    with pytest.raises(AgentFailure) as raised:
+        batch = [AddMessage("free", user(1)), AddMessage(TALK, user(1))]
+        turns.apply(connection, batch, tokens={TALK: mine.token})
+    error = raised.value.error
+    assert (error.kind, error.code, error.retryable) == ("persistence", "lease_lost", False)
+    assert (error.data["conversation"], error.data.get("face")) == (TALK, "Emacs" if new_holder else None)
+    assert everything(connection) == before
+    turns.apply(connection, [AddMessage("free", user(1))], tokens={TALK: mine.token})
+
+
+def test_a_conversation_that_was_deleted_elsewhere_is_told_as_a_lost_lease(connection: apsw.Connection) -> None:
+    started(connection)
+    mine = lease.take(connection, TALK, ME, "terminal")
+    conversations.delete(connection, TALK)
+    with pytest.raises(AgentFailure) as raised:
+        turns.apply(connection, [AddMessage(TALK, user(1))], tokens={TALK: mine.token})
+    assert raised.value.error.code == "lease_lost"
+
+
+def test_a_message_that_is_stored_again_as_it_was_changes_nothing_and_another_one_is_told(
+    connection: apsw.Connection,
+) -> None:
+    started(connection)
+    turns.apply(connection, [AddMessage(TALK, user(1))], now=1.0)
+    before = follow.cursor(connection, TALK)
+    turns.apply(connection, [AddMessage(TALK, user(1))], now=1.0)
+    assert follow.changes_since(connection, TALK, before).state == "same"
+    turns.apply(connection, [AddMessage(TALK, user(1, text="other"))], now=1.0)
+    assert follow.changes_since(connection, TALK, before).state == "rewritten"

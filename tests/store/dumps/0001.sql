@@ -67,6 +67,7 @@ CREATE TABLE piece (
   text TEXT NOT NULL,
   PRIMARY KEY (conversation, job, turn, seq, n)
 ) WITHOUT ROWID;
+INSERT INTO piece VALUES('first','',3,5,1,'text','All of 3 ');
 CREATE TABLE pointer (
   root TEXT PRIMARY KEY,
   conversation TEXT NOT NULL
