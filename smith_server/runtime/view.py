@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from smith_server.config.schema import ContextManagement
+from smith_server.config.schema.agent import ContextManagement
 from smith_server.core.estimate import correction
 from smith_server.core.events import ContextTrimmed
 from smith_server.core.messages import Message, Usage

@@ -1,6 +1,7 @@
 import asyncio
 
-from smith_server.config.schema import LlmConfig, Settings
+from smith_server.config.schema import Settings
+from smith_server.config.schema.models import LlmConfig
 from smith_server.core.events import Event
 from smith_server.runtime.providers import Providers
 

@@ -2,7 +2,6 @@
 
 NO_EFFECT_YET = frozenset(
     {
-        "active_role",
         "approval.allow",
         "approval.allowlist",
         "approval.ask",
@@ -10,18 +9,11 @@ NO_EFFECT_YET = frozenset(
         "approval.protected",
         "bash.max_background_jobs",
         "checkpoints",
-        "context_management",
         "defaults.mode",
         "defaults.thinking",
         "editor.review",
-        "empty_response_retry_backoff_ms",
-        "empty_response_retry_max_retries",
         "hooks",
-        "index_file",
         "llm_config.recv_timeout",
-        "llm_config.retry_backoff_ms",
-        "llm_config.retry_max_retries",
-        "llm_config.stream_retry_after_output",
         "mcp",
         "mentions",
         "pricing",
@@ -32,9 +24,10 @@ NO_EFFECT_YET = frozenset(
         "providers.openai.reasoning_effort",
         "sandbox",
         "services",
-        "subagents",
+        "context_management.summarize",
+        "subagents.max_children",
+        "subagents.max_depth",
         "terminal",
-        "tool_step_budget",
         "web",
     }
 )
