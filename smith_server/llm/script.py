@@ -9,7 +9,10 @@
 A reply answers one request and is a list of steps, each with one of `text`, `thinking`, `call`,
 `wait` (seconds), `error`, `stop`, `usage`. `size` cuts a text into pieces of that many characters,
 `delay` waits before each of them. `{hash:PATH}` in a text or in arguments is the hash that the last
-`read` of PATH showed. A bare list of replies is a script too.
+`read` of PATH showed. A bare list of replies is a script too. `others` holds replies for
+conversations whose first message contains a certain text, such as the task of a sub-agent:
+
+    {"replies": […], "others": {"find the parser": [[{"call": "report", "arguments": {…}}]]}}
 """
 
 import re
@@ -75,6 +78,7 @@ class Script(Struct, frozen=True, forbid_unknown_fields=True):
     replies: tuple[Reply, ...]
     strict: bool = False
     loop: bool = False
+    others: dict[str, tuple[Reply, ...]] = {}
 
 
 def load(path: Path) -> Script:

@@ -24,7 +24,7 @@ class ScriptedProvider:
         self.name = name
         self.requests: list[Request] = []
         self._script = script
-        self._next = 0
+        self._next: dict[str, int] = {}
 
     @classmethod
     def of_file(cls, path: Path) -> "ScriptedProvider":
@@ -50,12 +50,21 @@ class ScriptedProvider:
     def _reply(self, request: Request) -> Reply:
         if self._script.strict and (problem := strict_problem(request.messages)):
             return _refusal(problem)
-        if self._script.loop and self._script.replies:
-            self._next %= len(self._script.replies)
-        if self._next >= len(self._script.replies):
+        key, replies = self._part(request)
+        at = self._next.get(key, 0)
+        if self._script.loop and replies:
+            at %= len(replies)
+        if at >= len(replies):
             return _refusal("the script has no reply left")
-        self._next += 1
-        return self._script.replies[self._next - 1]
+        self._next[key] = at + 1
+        return replies[at]
+
+    def _part(self, request: Request) -> tuple[str, tuple[Reply, ...]]:
+        """The replies for this conversation, by what its first message says."""
+        first = request.messages[0] if request.messages else None
+        said = first.text if isinstance(first, UserMessage) else ""
+        key = next((text for text in self._script.others if text in said), "")
+        return key, self._script.others.get(key, self._script.replies)
 
 
 def strict_problem(messages: tuple[Message, ...]) -> str:

@@ -92,7 +92,7 @@ class Assembler:
         kept = self._keep(session, settings)
         cwd = prompt.cwd or session.root
         actor = Actor(session.id, session.root, cwd, role, session.talk, session.turn, session.emit)
-        turn = await self._input(actor, kept, kept.texts, prompt.model, token)
+        turn = await self._input(actor, kept, kept.texts, prompt.model or session.model, token)
         return msgspec.structs.replace(turn, inbox=session.inbox)
 
     async def system_prompt(self, session: Session, role: Role) -> str:

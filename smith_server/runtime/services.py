@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from smith_server.config import secrets
-from smith_server.config.layers import Loaded, load, stamp
+from smith_server.config.layers import Loaded, Sources, read, reread, stamp
 from smith_server.config.paths import Places
 from smith_server.config.schema import Settings
 from smith_server.core.cancel import CancelToken
@@ -27,10 +27,14 @@ from smith_server.runtime.bus import Bus
 from smith_server.runtime.conversations import Opened, Shelf
 from smith_server.runtime.journal import Journal
 from smith_server.runtime.providers import Providers
+from smith_server.runtime.repositories import ProjectMemory, Scratchpad
 from smith_server.runtime.session import Prompt, Session
+from smith_server.store import conversations, messages, overrides
 from smith_server.store.conversations import Header
 from smith_server.store.db import Database
 from smith_server.store.holder import this_process
+from smith_server.store.search import Found, search
+from smith_server.workspace.project import find_project
 
 
 class Options(Struct, frozen=True):
@@ -57,6 +61,7 @@ class Services:
         self._sessions: dict[str, Session] = {}
         self._current: dict[Path, str] = {}
         self._lock = asyncio.Lock()
+        self._patch: Mapping[str, Any] = {}
         self._loaded: dict[Path, tuple[object, Loaded]] = {}
         self._warned: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -68,8 +73,9 @@ class Services:
         settings file that is not there.
         """
         options = self._options
-        own = load(options.places, options.places.config, options.environ, options.flags, options.config_file)
+        own = read(self._sources(options.places.config))
         self._database = await Database.open(options.places.database)
+        self._patch = (await self._database.call(overrides.load)).tree
         holder = this_process()
         self._journal = Journal(self._database, holder, self._face.name, self._trouble)
         self.bus = Bus(self._journal)
@@ -115,12 +121,21 @@ class Services:
         now = stamp(options.places, root, options.config_file)
         known = self._loaded.get(root)
         if known is None or known[0] != now:
-            read = load(options.places, root, options.environ, options.flags, options.config_file)
-            if known is not None and read.unsafe and not known[1].unsafe:
-                kept = (*read.problems, "The settings stay as they were until this is corrected.")
-                read = msgspec.structs.replace(known[1], problems=kept)
-            known = self._loaded[root] = (now, read)
+            sources = self._sources(root)
+            found = read(sources) if known is None else reread(sources, known[1])
+            known = self._loaded[root] = (now, found)
         return known[1]
+
+    def _sources(self, root: Path) -> Sources:
+        options = self._options
+        return Sources(
+            options.places,
+            root,
+            options.environ,
+            options.config_file,
+            self._patch,
+            {"command line": options.flags},
+        )
 
     async def session(self, conversation: str, root: Path) -> Session:
         """The conversation asked for ("" for the current one of the project), opened if it is not open."""
@@ -176,6 +191,53 @@ class Services:
     def role(self, session: Session) -> Role:
         """The role of the next turn: the one chosen for the conversation, else the configured one."""
         return active_role(session.role, self.settings(session.root).active_role or "")
+
+    def scratchpad(self, session: Session) -> Scratchpad:
+        """What a conversation keeps."""
+        return Scratchpad(self._database, session.id)
+
+    async def memory(self, session: Session) -> ProjectMemory | None:
+        """What the project of a conversation remembers; None without a project that has an identity."""
+        project = await asyncio.to_thread(find_project, session.root)
+        return ProjectMemory(self._database, project.id) if project is not None and project.id else None
+
+    async def search(self, words: str, root: Path | None) -> Found:
+        """What is stored and holds these words, in a project or anywhere (None)."""
+        await self.bus.told()
+        project = await asyncio.to_thread(find_project, root) if root is not None else None
+        identity = project.id if project is not None and project.id else None
+        place = str(root) if root is not None else None
+        return await self._database.call(partial(search, query=words, project=identity, root=place))
+
+    async def choose_role(self, session: Session, role: str) -> None:
+        """The role of a conversation from the next turn on."""
+        session.role = role
+        await self._database.call(partial(conversations.set_role, conversation=session.id, role=role))
+
+    async def choose_model(self, session: Session, model: str) -> None:
+        """The model of a conversation from the next turn on."""
+        session.model = model
+        await self._database.call(partial(conversations.set_model, conversation=session.id, model=model))
+
+    async def rename(self, session: Session, title: str) -> None:
+        """The title of a conversation."""
+        await self._database.call(partial(conversations.set_title, conversation=session.id, title=title))
+
+    async def clear(self, session: Session) -> int:
+        """Empty a conversation; how many messages are gone."""
+        count = await self._database.call(partial(messages.clear, conversation=session.id))
+        session.talk.messages.clear()
+        return count
+
+    async def overrides(self) -> Mapping[str, Any]:
+        """The settings that were changed at run time, as a tree."""
+        return self._patch
+
+    async def override(self, patch: Mapping[str, Any]) -> None:
+        """Store such a tree; it holds from the next turn on."""
+        await self._database.call(partial(overrides.save, tree=patch))
+        self._patch = patch
+        self._loaded.clear()
 
     def warm(self, root: Path) -> None:
         """Open the connection to the provider in the background. What goes wrong here shows with the prompt."""

@@ -83,7 +83,7 @@ class Inbox:
 class Session:
     """One conversation at work. `prepare` makes the input of a turn and may raise `AgentFailure`.
 
-    `role` is the one that the person chose for it, "" for the configured one.
+    `role` and `model` are those that the person chose for it, "" for the configured ones.
     """
 
     def __init__(
@@ -102,6 +102,7 @@ class Session:
         self._bus = bus
         self._prepare = prepare
         self.role = ""
+        self.model = ""
         self._queue: deque[Ticket] = deque()
         self._task: asyncio.Task[None] | None = None
         self._running: tuple[TurnRecord, CancelToken, Ticket] | None = None

@@ -31,10 +31,16 @@ class World:
         }
         self._clients: list[Client] = []
 
-    def script(self, *replies: list[dict[str, Any]], strict: bool = True, loop: bool = False) -> None:
-        """Use the built-in scripted provider with these replies."""
+    def script(
+        self,
+        *replies: list[dict[str, Any]],
+        strict: bool = True,
+        loop: bool = False,
+        others: dict[str, list[list[dict[str, Any]]]] | None = None,
+    ) -> None:
+        """Use the built-in scripted provider with these replies; `others` are for children, by a text of their task."""
         path = self.home / "script.json"
-        path.write_text(json.dumps({"strict": strict, "loop": loop, "replies": replies}))
+        path.write_text(json.dumps({"strict": strict, "loop": loop, "replies": replies, "others": others or {}}))
         self.environ |= {"SMITH_PROVIDER": "scripted", "SMITH_SCRIPT": str(path)}
 
     def use(self, model: LLMock) -> None:

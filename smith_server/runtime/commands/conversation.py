@@ -3,6 +3,7 @@
 import time
 
 from smith_server.core.errors import failure
+from smith_server.policy.roles import ROLES
 from smith_server.runtime.commands.result import Result
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
@@ -37,6 +38,43 @@ async def history(rest: str, session: Session, services: Services) -> Result:
         for row in rows
     ]
     return Result("\n".join(lines), {"conversations": [row.id for row in rows]})
+
+
+async def role(rest: str, session: Session, services: Services) -> Result:
+    """Show the role, or take another one for this conversation from the next turn on."""
+    if not rest:
+        return Result(f"{services.role(session).name}  (there are: {', '.join(_talkative())})")
+    if rest not in _talkative():
+        raise failure("schema", "invalid_arguments", f"usage: /role [{' | '.join(_talkative())}]")
+    await services.choose_role(session, rest)
+    return Result(f"The role is {rest} from the next prompt on.")
+
+
+async def model(rest: str, session: Session, services: Services) -> Result:
+    """Show the model, or use another one for this conversation from the next turn on."""
+    if not rest:
+        return Result(session.model or "the configured one")
+    await services.choose_model(session, rest)
+    return Result(f"The model is {rest} from the next prompt on.")
+
+
+async def rename(rest: str, session: Session, services: Services) -> Result:
+    """Give the conversation another title."""
+    if not rest:
+        raise failure("schema", "invalid_arguments", "usage: /rename <title>")
+    await services.rename(session, rest)
+    return Result(f"This conversation is called {rest!r}.")
+
+
+async def clear(rest: str, session: Session, services: Services) -> Result:
+    """Empty the conversation; its usage and its notes stay."""
+    _idle(session)
+    count = await services.clear(session)
+    return Result(f"{count} messages are gone.", {"conversation": session.id})
+
+
+def _talkative() -> list[str]:
+    return [each.name for each in ROLES if each.user_facing]
 
 
 def _idle(session: Session) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from msgspec import Struct
 
 from smith_server.core.errors import AgentFailure, failure
-from smith_server.runtime.commands import conversation, views
+from smith_server.runtime.commands import config, conversation, memory, views
 from smith_server.runtime.commands.result import Result
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
@@ -25,6 +25,14 @@ COMMANDS: dict[str, Command] = {
     "new": Command("", "begin a new conversation", conversation.new),
     "load": Command("<conversation>", "go on with another conversation", conversation.load),
     "history": Command("[n]", "list the stored conversations of this project", conversation.history),
+    "rename": Command("<title>", "give this conversation another title", conversation.rename),
+    "clear": Command("", "empty this conversation", conversation.clear),
+    "role": Command("[role]", "show or choose the role", conversation.role),
+    "model": Command("[model]", "show or choose the model", conversation.model),
+    "config": Command("[get|set|unset …]", "show and change settings", config.config),
+    "memory": Command("[list|get|upsert|delete …]", "what this project remembers", memory.memory),
+    "scratchpad": Command("[list|get|set|delete …]", "what this conversation keeps", memory.scratchpad),
+    "search": Command("[--all] <words>", "find messages and memories", views.search),
     "usage": Command("", "show the tokens used in this conversation", views.usage),
     "prompt": Command("", "show the system prompt", views.prompt),
     "pager": Command("", "show the whole conversation", views.pager),

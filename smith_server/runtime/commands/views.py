@@ -1,9 +1,11 @@
 """Commands that show something of the conversation."""
 
+from smith_server.core.errors import failure
 from smith_server.core.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from smith_server.runtime.commands.result import Result
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
+from smith_server.store.excerpt import Excerpt
 
 
 async def usage(rest: str, session: Session, services: Services) -> Result:
@@ -19,6 +21,18 @@ async def usage(rest: str, session: Session, services: Services) -> Result:
     return Result("\n".join(lines))
 
 
+async def search(rest: str, session: Session, services: Services) -> Result:
+    """Messages and memories that hold the words; `--all` looks beyond this project."""
+    everywhere = rest.startswith("--all")
+    words = rest.removeprefix("--all").strip()
+    if not words:
+        raise failure("schema", "invalid_arguments", "usage: /search [--all] <words>")
+    found = await services.search(words, None if everywhere else session.root)
+    lines = [f"{hit.conversation[:8]} {hit.turn}  {hit.title}\n    {_shown(hit.excerpt)}" for hit in found.messages]
+    lines += [f"memory {hit.id}\n    {_shown(hit.excerpt)}" for hit in found.memories]
+    return Result("\n".join(lines) or "Nothing was found.")
+
+
 async def prompt(rest: str, session: Session, services: Services) -> Result:
     """The system prompt that the next turn would send."""
     return Result(page=await services.system_prompt(session), title="System prompt")
@@ -27,6 +41,10 @@ async def prompt(rest: str, session: Session, services: Services) -> Result:
 async def pager(rest: str, session: Session, services: Services) -> Result:
     """The whole conversation, nothing left out."""
     return Result(page="\n\n".join(map(_section, session.talk.messages)) or "(empty)", title="Conversation")
+
+
+def _shown(excerpt: Excerpt) -> str:
+    return " ".join(excerpt.text.split())
 
 
 def _section(message: Message) -> str:
