@@ -140,7 +140,8 @@ class Journal:
                 yield AddMessage(name, message, job)
             case TurnStarted(text, queued):
                 yield OpenTurn(name, envelope.turn, text, self._holder, job=job)
-                yield DropPrompt(name, queued)
+                if queued:
+                    yield DropPrompt(name, queued)
             case RequestStarted(model, provider):
                 self._models[name] = (model, provider)
             case PromptQueued(id, text):
