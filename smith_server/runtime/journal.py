@@ -140,8 +140,7 @@ class Journal:
                 yield AddMessage(name, message, job)
             case TurnStarted(text, queued):
                 yield OpenTurn(name, envelope.turn, text, self._holder, job=job)
-                if queued:
-                    yield DropPrompt(name, queued)
+                yield DropPrompt(name, queued)
             case RequestStarted(model, provider):
                 self._models[name] = (model, provider)
             case PromptQueued(id, text):
