@@ -35,21 +35,25 @@ class State:
     setup: str = ""
 
 
-READ_ONE = "(global-set-key [?\\C-c ?r] (lambda () (interactive) (read-char \"Which? \")))"
+READ_ONE = '(global-set-key [?\\C-c ?r] (lambda () (interactive) (read-char "Which? ")))'
 WAIT_A_BIT = (
     "(global-set-key [?\\C-c ?w] (lambda () (interactive) (let ((place (point))) (sit-for 0.4) (goto-char place))))"
 )
 COMPLETE = (
     "(progn (local-set-key [?\\C-c ?c] 'completion-at-point) (setq-local completion-at-point-functions "
-    "(list (lambda () (list (line-beginning-position) (point) '(\"line\" \"lime\" \"lint\"))))))"
+    '(list (lambda () (list (line-beginning-position) (point) \'("line" "lime" "lint"))))))'
 )
 STATES = [
     State("nothing going on", "", "t", first="applied"),
     State("a keyboard macro recorded", C_X + "(", "defining-kbd-macro", C_X + ")", first="applied"),
     State("a region in another buffer", C_X + "2" + C_X + "b*scratch*\r" + C_SPACE, "mark-active", first="applied"),
     State("minibuffer", ESC + "x", "(> (minibuffer-depth) 0)"),
-    State("a question", C_X + "k*scratch*\r", "(> (minibuffer-depth) 0)", setup="(add-hook 'kill-buffer-query-functions "
-          "(lambda () (yes-or-no-p \"Really? \")))"),
+    State(
+        "a question",
+        C_X + "k*scratch*\r",
+        "(> (minibuffer-depth) 0)",
+        setup='(add-hook \'kill-buffer-query-functions (lambda () (yes-or-no-p "Really? ")))',
+    ),
     State("search", C_S + "foo", "isearch-mode", "\r"),
     State("search that is given up", C_S + "foo", "isearch-mode", C_G),
     State("region", C_SPACE + "\x0e", "mark-active"),
@@ -59,8 +63,9 @@ STATES = [
     State("quoted insert", C_Q, "(eq this-command 'quoted-insert)", "x", last="stale"),
     State("query-replace", ESC + "%foo\rbar\r", "(eq this-command 'query-replace)", "q"),
     State("query-replace with a yes", ESC + "%foo\rbar\r", "(eq this-command 'query-replace)", "yq", last="stale"),
-    State("recursive edit", ":", "(> (recursion-depth) 0)", ESC + "\x03",
-          setup="(global-set-key \":\" #'recursive-edit)"),
+    State(
+        "recursive edit", ":", "(> (recursion-depth) 0)", ESC + "\x03", setup='(global-set-key ":" #\'recursive-edit)'
+    ),
     State("a key that a command reads", "\x03r", "this-command", "x", setup=READ_ONE),
     State("a command that waits", "\x03w", "this-command", "", setup=WAIT_A_BIT),
     State("dynamic abbreviation", "\x0fl" + ESC + "/", "(eq last-command 'dabbrev-expand)", "\x0e"),
@@ -253,17 +258,15 @@ def undone(emacs: Emacs, path: Path, times: int) -> list[str]:
     return steps
 
 
-def test_edits_between_single_letters_are_steps_of_their_own(
-    emacs: Emacs, server: TestServer, project: Path
-) -> None:
+def test_edits_between_single_letters_are_steps_of_their_own(emacs: Emacs, server: TestServer, project: Path) -> None:
     path = opened(emacs, server, project)
     emacs.keys(ESC + ">")
     until(lambda: emacs.lisp("(eobp)"))
     texts = [TEXT]
     for letter in "abc":
         emacs.keys(letter)
-        until(lambda: in_buffer(emacs, path) == texts[-1] + letter)
         texts.append(texts[-1] + letter)
+        until(lambda: in_buffer(emacs, path) == texts[-1])
         while server.apply(insertion(server, path))["status"] == "stale":
             continue
         texts.append("agent\n" + texts[-1])
@@ -279,9 +282,7 @@ def test_two_edits_in_a_row_are_two_steps_of_undo(emacs: Emacs, server: TestServ
     until(lambda: in_buffer(emacs, path) == TEXT.replace("line 1 ", "LINE 1 "))
 
 
-def test_typing_goes_on_in_its_line_while_edits_come_in_above(
-    emacs: Emacs, server: TestServer, project: Path
-) -> None:
+def test_typing_goes_on_in_its_line_while_edits_come_in_above(emacs: Emacs, server: TestServer, project: Path) -> None:
     path = opened(emacs, server, project)
     emacs.keys(ESC + ">")
     until(lambda: emacs.lisp("(eobp)"))
