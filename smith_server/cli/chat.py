@@ -2,15 +2,15 @@
 
 import argparse
 import asyncio
-import math
 import signal
 import sys
 import threading
+from typing import TextIO
 
 from smith_server.cli.log import start_log
 from smith_server.cli.plain import Printer
 from smith_server.cli.run import Headless, exit_code
-from smith_server.cli.signals import ENDING, Stop
+from smith_server.cli.signals import ENDING, Presses, Stop
 from smith_server.cli.start import begun, here, opened, options_from
 from smith_server.cli.streams import FAILED, INTERRUPTED, Output, leave
 from smith_server.core.errors import AgentFailure
@@ -20,9 +20,6 @@ from smith_server.runtime.commands.table import run_line
 from smith_server.runtime.outcome import TurnOutcome
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Prompt, Session
-
-AGAIN_SECONDS = 2.0
-"""Within this time a second Ctrl-C leaves."""
 
 _ANSWERS = {"y": "yes", "yes": "yes", "n": "no", "no": "no", "a": "always", "always": "always"}
 _LEAVING = ("exit", "quit", "/exit", "/quit")
@@ -40,22 +37,18 @@ class Terminal(Headless):
         return session.approvals if self._is_attended else super().approver(session)
 
 
-def chat(words: argparse.Namespace) -> int:
+def chat(words: argparse.Namespace, answers: TextIO) -> int:
     """Talk until the end of input; the exit code."""
     start_log()
-    leave(asyncio.run(_chat(words)))
-
-
-async def _chat(words: argparse.Namespace) -> int:
-    return await Chat(words).code()
+    leave(asyncio.run(Chat(words, answers).code()))
 
 
 class Chat:
     """A line is a prompt, a command, or the answer to the question that waits, whenever it comes."""
 
-    def __init__(self, words: argparse.Namespace) -> None:
+    def __init__(self, words: argparse.Namespace, answers: TextIO) -> None:
         self._words = words
-        self._output = Output(lambda problem: self._leave())
+        self._output = Output(answers, lambda problem: self._leave())
         self._is_attended = sys.stdin.isatty() and sys.stderr.isatty()
         self._services = Services(options_from(words, resume=words.resume), Terminal(self._is_attended))
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
@@ -63,9 +56,7 @@ class Chat:
         self._question: ApprovalAsked | None = None
         self._session: Session | None = None
         self._cancelling: asyncio.Task[object] | None = None
-        self._pressed = -math.inf
-        self._has_stopped = False
-        self._is_leaving = False
+        self._presses = Presses()
         self._code = 0
 
     async def code(self) -> int:
@@ -101,8 +92,9 @@ class Chat:
 
     async def _take(self, line: str, session: Session) -> Session:
         """Do what a line says; the conversation to go on with."""
-        if self._question is not None and line.lower() in _ANSWERS:
-            session.approvals.answer(self._question.id, _ANSWERS[line.lower()])
+        asked = self._question
+        if asked is not None and session.approvals.pending(asked.id) and line.lower() in _ANSWERS:
+            session.approvals.answer(asked.id, _ANSWERS[line.lower()])
         elif line.startswith("/") and not line.startswith("//"):
             return await self._command(line, session)
         elif line:
@@ -150,27 +142,23 @@ class Chat:
             self._output.note("\n> ", end="")
 
     def _interrupted(self) -> None:
-        """Ctrl-C: stop the turn; a second one soon after it, or two of them without a turn, leave."""
-        now = asyncio.get_running_loop().time()
-        is_again, self._pressed = now - self._pressed < AGAIN_SECONDS, now
-        self._has_stopped = bool(self._running) or (is_again and self._has_stopped)
-        if self._is_leaving:
-            leave(INTERRUPTED)
-        if is_again:
-            self._code = INTERRUPTED if self._has_stopped else 0
-            self._leave()
-        elif self._running:
-            self._cancel()
-        else:
-            self._output.note("\nsmith: Ctrl-C again, or Ctrl-D, leaves.")
-            self._ask_for_line()
+        match self._presses.press(asyncio.get_running_loop().time(), runs=bool(self._running)):
+            case "stop":
+                self._cancel()
+            case "hint":
+                self._output.note("\nsmith: Ctrl-C again, or Ctrl-D, leaves.")
+                self._ask_for_line()
+            case "leave":
+                self._code = self._presses.code
+                self._leave()
+            case "end":
+                leave(INTERRUPTED)
 
     def _cancel(self) -> None:
         if self._session is not None:
             self._cancelling = asyncio.ensure_future(self._session.cancel())
 
     def _leave(self) -> None:
-        self._is_leaving = True
         self._cancel()
         self._lines.put_nowait(None)
 

@@ -29,5 +29,7 @@ def log_to(found: Places) -> None:
         handler = logging.NullHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    for name in ("pygls", "httpx", "httpcore"):
+    for name in ("httpx", "httpcore"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    # Its warnings and errors hold the messages that they are about.
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)

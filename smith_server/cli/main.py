@@ -29,6 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(words: list[str]) -> int:
     from smith_server.cli.arguments import parse
+    from smith_server.cli.streams import take_stdout
 
     options = parse(words)
     # Imports make a great many objects and no garbage: looking for some costs a tenth of a start.
@@ -39,10 +40,12 @@ def _run(words: list[str]) -> int:
 
             return serve(options)
         case "run":
+            answers = take_stdout()
             from smith_server.cli.run import run
 
-            return run(options)
+            return run(options, answers)
         case _:
+            answers = take_stdout()
             from smith_server.cli.chat import chat
 
-            return chat(options)
+            return chat(options, answers)

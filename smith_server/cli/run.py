@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import signal
+from typing import TextIO
 
 from smith_server.cli.log import start_log
 from smith_server.cli.plain import Printer
@@ -31,22 +32,18 @@ class Headless:
         return Nobody()
 
 
-def run(words: argparse.Namespace) -> int:
+def run(words: argparse.Namespace, answers: TextIO) -> int:
     """Run the prompt; the exit code."""
     start_log()
-    leave(asyncio.run(_run(words)))
-
-
-async def _run(words: argparse.Namespace) -> int:
-    return await Run(words).code()
+    leave(asyncio.run(Run(words, answers).code()))
 
 
 class Run:
     """One prompt, from the words of the command line to the exit code."""
 
-    def __init__(self, words: argparse.Namespace) -> None:
+    def __init__(self, words: argparse.Namespace, answers: TextIO) -> None:
         self._words = words
-        self._output = Output(self._cut_off)
+        self._output = Output(answers, self._cut_off)
         self._lines = JsonLines(self._output) if words.json else None
         self._session: Session | None = None
         self._stopping: asyncio.Task[object] | None = None

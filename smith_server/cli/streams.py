@@ -27,8 +27,15 @@ def ready() -> None:
         if not _is_open(number):
             os.open(os.devnull, os.O_RDWR)
         if getattr(sys, name) is None:
-            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115  it stays open to the end
+            setattr(sys, name, os.fdopen(number, mode, closefd=False))
         getattr(sys, name).reconfigure(errors="replace")
+
+
+def take_stdout() -> TextIO:
+    """Standard output for the answer alone: what a library prints from now on goes to standard error."""
+    own = os.fdopen(os.dup(1), "w", encoding=sys.stdout.encoding, errors="replace")
+    os.dup2(2, 1)
+    return own
 
 
 def finish() -> None:
@@ -44,12 +51,13 @@ def leave(code: int) -> NoReturn:
 
 
 class Output:
-    """What a command says: the answer on standard output, everything else as lines on standard error.
+    """What a command says: the answer on `stream`, everything else as lines on standard error.
 
-    When standard output cannot be written any more, `on_broken` is told once, and nothing more is said on it.
+    When `stream` cannot be written any more, `on_broken` is told once, and nothing more is said on it.
     """
 
-    def __init__(self, on_broken: Callable[[OSError], None]) -> None:
+    def __init__(self, stream: TextIO, on_broken: Callable[[OSError], None]) -> None:
+        self._stream = stream
         self._on_broken = on_broken
         self._is_broken = False
         self._in_line = False
@@ -70,11 +78,11 @@ class Output:
         if self._is_broken:
             return
         try:
-            sys.stdout.write(text)
-            sys.stdout.flush()
+            self._stream.write(text)
+            self._stream.flush()
         except OSError as problem:
             self._is_broken = True
-            _silence(sys.stdout)
+            _silence(self._stream)
             self._on_broken(problem)
 
     def note(self, text: str, end: str = "\n") -> None:

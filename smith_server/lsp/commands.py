@@ -87,6 +87,7 @@ class LspCommands:
         }
         listener = self._stream.take if link.client.events else MessageQuestions(services, link).take
         services.bus.subscribe(listener)
+        services.warm(roots.first())
 
     async def close(self) -> None:
         """Cancel, store, end the children."""

@@ -1,9 +1,9 @@
 """The documented spelling of events, fixed by a file: one line for each that an event becomes."""
 
+import io
 import json
+import re
 from pathlib import Path
-
-import pytest
 
 from smith_server.cli.spelling import JsonLines, result, spelled
 from smith_server.cli.streams import Output
@@ -66,10 +66,21 @@ def test_the_golden_file_has_an_event_of_every_kind() -> None:
     assert {type(event) for event in EVENTS} == kinds
 
 
-def test_lines_are_held_until_a_request_went_out(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = JsonLines(Output(lambda problem: None))
+def test_lines_are_held_until_a_request_went_out() -> None:
+    out = io.StringIO()
+    lines = JsonLines(Output(out, lambda problem: None))
     lines.take(Envelope("abc", "t1", events.TurnStarted(text="hi")))
-    assert capsys.readouterr().out == ""
+    assert out.getvalue() == ""
     lines.take(Envelope("abc", "t1", events.RequestStarted(model="m")))
-    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    printed = [json.loads(line) for line in out.getvalue().splitlines()]
     assert [(line["type"], line["turn"]) for line in printed] == [("turn_started", "t1"), ("llm_request_started", "t1")]
+
+
+def test_every_line_is_described() -> None:
+    described = set(re.findall(r"`(\w+)`", (GOLDEN.parents[2] / "docs" / "run-json.md").read_text()))
+    spelled_so = [json.loads(line) for line in GOLDEN.read_text().splitlines()]
+    assert {line["type"] for line in spelled_so} - described == set()
+    named = {
+        line["type"]: set(line) for line in spelled_so if line["type"] in ("tool_finished", "turn_error", "result")
+    }
+    assert set().union(*named.values()) - described - {"type"} == set()

@@ -304,6 +304,26 @@ def test_a_question_takes_no_key_from_a_person_who_is_elsewhere(
     assert server.commands("smith.answer") == []
 
 
+@pytest.mark.parametrize(("key", "decision"), [("y", "yes"), ("n", "no")])
+def test_a_question_is_answered_from_an_empty_prompt(
+    editor: TestEditor, server: TestServer, chat: int, key: str, decision: str
+) -> None:
+    turn(server, "go")
+    ask(server)
+    until(lambda: QUESTION[0] in editor.lines(chat))
+    editor.keys(f"G{key}")
+    assert until(lambda: server.commands("smith.answer")) == [{"id": "q1", "decision": decision}]
+
+
+def test_always_is_not_answered_from_the_prompt(editor: TestEditor, server: TestServer, chat: int) -> None:
+    turn(server, "go")
+    ask(server)
+    until(lambda: QUESTION[0] in editor.lines(chat))
+    editor.keys("Gand more<Esc>")
+    until(lambda: editor.lines(chat)[-1] == "nd more")
+    assert server.commands("smith.answer") == []
+
+
 def test_questions_are_answered_by_commands_from_anywhere_oldest_first(
     editor: TestEditor, server: TestServer, chat: int
 ) -> None:
@@ -348,6 +368,58 @@ def test_a_running_turn_is_cancelled_from_the_chat_and_by_command(
     assert shown(editor, chat, "❯ go", "", "i Cancelled.", "")
 
 
+def test_a_turn_that_has_not_begun_is_cancelled_too_and_otherwise_the_key_leaves_insert_mode(
+    editor: TestEditor, server: TestServer, chat: int
+) -> None:
+    editor.keys("i<C-c>")
+    editor.in_mode("n")
+    editor.keys("ihello<C-s>")
+    until(lambda: server.commands("smith.turn"))
+    editor.keys("<C-c>")
+    assert cancelled(server) == [{}]
+    server.respond("smith.turn", {"stop_reason": "cancelled"})
+    editor.in_mode("i")
+    until(lambda: not editor.lua("return require('smith.session').all()[1]:is_busy()"))
+    editor.keys("<C-c>")
+    editor.in_mode("n")
+
+
+@pytest.mark.parametrize("how", ["bdelete", "bwipeout"])
+def test_a_chat_that_was_deleted_opens_again_as_it_was(
+    editor: TestEditor, server: TestServer, chat: int, how: str
+) -> None:
+    turn(server, "go")
+    say(server, "answer")
+    until(lambda: "answer" in editor.lines(chat))
+    editor.nvim.command(f"{how} {chat}")
+    say(server, " goes on")
+    editor.keys(":Smith<CR>")
+    until(lambda: editor.nvim.current.buffer.name.startswith("smith://"))
+    assert shown(editor, editor.chat(), "❯ go", "", "answer goes on", "")
+    say(server, ".")
+    assert shown(editor, editor.chat(), "❯ go", "", "answer goes on.", "")
+
+
+def test_another_conversation_is_loaded_when_the_server_resumes_it(
+    editor: TestEditor, server: TestServer, path: Path
+) -> None:
+    server.capabilities["executeCommandProvider"]["commands"].append("smith.conversations")
+    answers = {"c2": {"conversation": "c2", "events": stored("older")}}
+    server.answers["smith.conversations"] = lambda argument: answers.get(
+        argument.get("conversation", ""), {"conversation": "c1", "events": []}
+    )
+    editor.edit(path)
+    editor.keys(":Smith<CR>")
+    until(editor.is_ready)
+    turn(server, "go")
+    server.event("turn_completed", stop_reason="completed", usage={})
+    assert shown(editor, editor.chat(), "❯ go", "")
+    server.event("session_started", conversation="c2", root="/", resumed=True, title="")
+    assert shown(editor, editor.chat(), "❯ older", "", "Stored answer.", "")
+    server.event("session_started", conversation="c3", root="/", resumed=False, title="")
+    assert shown(editor, editor.chat(), "")
+
+
 def test_the_cancel_key_works_in_changed_buffers_while_the_turn_runs_and_is_given_back(
     editor: TestEditor, server: TestServer, chat: int, path: Path
 ) -> None:
@@ -376,10 +448,10 @@ def test_what_waits_and_what_the_agent_does_is_shown_above_the_chat(
     turn(server, "go")
     server.event("prompt_queued", id="p2", text="and then this")
     server.event("usage_updated", turn_usage={}, context=12345)
-    assert until(lambda: editor.lua(bar, chat) == " smith · thinking · m · 12.3k tokens · 1 waiting")
+    assert until(lambda: editor.lua(bar, chat) == " smith · thinking%< · m · 12.3k tokens · 1 waiting")
     server.event("turn_completed", stop_reason="completed", usage={})
     turn(server, "and then this")
-    assert until(lambda: editor.lua(bar, chat) == " smith · thinking · m · 12.3k tokens")
+    assert until(lambda: editor.lua(bar, chat) == " smith · thinking%< · m · 12.3k tokens")
 
 
 def test_an_attempt_whose_output_is_void_is_taken_away(editor: TestEditor, server: TestServer, chat: int) -> None:
@@ -405,14 +477,18 @@ def test_the_stored_conversation_is_shown_when_the_chat_opens(
     editor: TestEditor, server: TestServer, path: Path
 ) -> None:
     server.capabilities["executeCommandProvider"]["commands"].append("smith.conversations")
-    server.answers["smith.conversations"] = lambda argument: {"conversation": "c1", "events": stored("before")}
+    page = {"conversation": "c1", "events": stored("before"), "before": "m0"}
+    server.answers["smith.conversations"] = lambda argument: page
     editor.edit(path)
     editor.keys(":Smith<CR>")
     until(editor.is_ready)
-    assert shown(editor, editor.chat(), "❯ before", "", "Stored answer.", "")
+    note = "i What came before is stored and not shown here."
+    assert shown(editor, editor.chat(), note, "", "❯ before", "", "Stored answer.", "")
     assert server.commands("smith.conversations") == [{"op": "load"}]
     turn(server, "now")
-    assert shown(editor, editor.chat(), "❯ before", "", "Stored answer.", "", "❯ now", "")
+    assert shown(editor, editor.chat(), note, "", "❯ before", "", "Stored answer.", "", "❯ now", "")
+    editor.keys("i<C-p>")
+    assert shown(editor, editor.chat(), note, "", "❯ before", "", "Stored answer.", "", "❯ now", "before")
 
 
 def test_events_that_were_missed_are_asked_for(editor: TestEditor, server: TestServer, path: Path) -> None:
