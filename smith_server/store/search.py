@@ -85,13 +85,15 @@ def search(
 
     The best come first, of equals the newest; of words that nearly all hold, the newest alone.
 
-    The last word may go on; words in quotes have to stand together. `project` and `root` narrow it to
-    conversations of that project id or begun in that root (either, when both are given), and to the
-    memories of that project. No query is an error: one without a word finds nothing.
+    The last word may go on, unless it is a common one; words in quotes have to stand together.
+    `project` and `root` narrow it to conversations of that project id or begun in that root (either,
+    when both are given), and to the memories of that project. No query is an error: one without a
+    word finds nothing.
     """
     asked = _asked(query)
     if asked is None:
         return Found()
+    asked = _without_needless_beginning(connection, asked)
     memories = () if root is not None and project is None else tuple(_memories(connection, asked, project, limit))
     return Found(tuple(_messages(connection, asked, _scope(project, root), limit)), memories)
 
@@ -142,6 +144,14 @@ def _best(connection: apsw.Connection, terms: Sequence[str], scope: str, limit: 
         return [(n, 0.0) for (n,) in connection.execute(_FITTING, (fitting, limit))]
     ranked = connection.execute(_RANKED, (_expression(telling), fitting, MOST_RANKED))
     return heapq.nlargest(limit, ((n, -score) for n, score in ranked), key=lambda found: (found[1], found[0]))
+
+
+def _without_needless_beginning(connection: apsw.Connection, asked: _Query) -> _Query:
+    """A last word that is in so many messages itself is whole; all that begins with it takes long to put together."""
+    word = asked.terms[-1].removesuffix("*")
+    if not asked.wanted.beginning or not _is_common(connection, word):
+        return asked
+    return _Query((*asked.terms[:-1], word), Wanted(asked.wanted.words))
 
 
 def _is_common(connection: apsw.Connection, term: str) -> bool:

@@ -124,6 +124,8 @@ def test_a_word_that_nearly_all_messages_hold_weighs_nothing(tmp_path: Path) -> 
     newest = [f"t{number:06d}.0001" for number in (COMMON + 2, COMMON + 1, COMMON)]
     assert [hit.message for hit in search.search(connection, "the", limit=3).messages] == newest
     assert found(connection, "the", root="/elsewhere") == []
+    turns.apply(connection, [AddMessage(TALK, user(COMMON + 3, text="then a needle"))])
+    assert found(connection, "needle the") == [f"t{number:06d}.0001" for number in (COMMON, 7, 8)]
 
 
 def test_the_place_narrows_what_is_found(connection: apsw.Connection) -> None:
