@@ -55,12 +55,13 @@ def drop(connection: apsw.Connection, conversation: str, turn: str, parent: str,
 
     What they used stays. To be called inside a transaction.
     """
-    for job in listed(connection, conversation, turn):
-        if job.parent == parent and job.call in calls:
-            key = (conversation, turn_key(turn), job.id)
-            for (name,) in list(connection.execute(_WITH_DESCENDANTS, key)):
-                for table in ("message", "piece", "turn"):
-                    connection.execute(f"DELETE FROM {table} WHERE conversation = ? AND job = ?", (conversation, name))
+    number = turn_key(turn)
+    started = [job.id for job in listed(connection, conversation, turn) if job.parent == parent and job.call in calls]
+    gone = [row for job in started for row in connection.execute(_WITH_DESCENDANTS, (conversation, number, job))]
+    for table in ("message", "piece", "turn"):
+        connection.executemany(
+            f"DELETE FROM {table} WHERE conversation = ? AND job = ?", [(conversation, name) for (name,) in gone]
+        )
 
 
 def _job(row: tuple[Any, ...]) -> Job:

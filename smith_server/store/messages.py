@@ -1,6 +1,7 @@
 """Stored messages changed by a person: edited, deleted, cleared, with every call keeping its result.
 
 None of it happens while a turn is open, or when the message is not the one that was looked at.
+A caller with a lease checks it in the same transaction, see `lease.require`.
 """
 
 import hashlib

@@ -6,7 +6,17 @@ from smith_server.store import lease, turns
 from smith_server.store.holder import this_process
 from smith_server.store.opening import Place, open_store
 from smith_server.store.repair import repair
-from tests.store.builders import TALK, batches_of_turn, everything, replayed, rows, said, started, stored
+from tests.store.builders import (
+    TALK,
+    batches_of_turn,
+    everything,
+    is_index_as_rebuilt,
+    replayed,
+    rows,
+    said,
+    started,
+    stored,
+)
 from tests.store.conftest import Start
 
 TURNS = 400
@@ -45,6 +55,7 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_acknowledged(tmp_path: Path
     assert opened.warnings == ()
     assert connection.execute("PRAGMA integrity_check").get == "ok"
     assert rows(connection, "pragma_foreign_key_check") == []
+    assert is_index_as_rebuilt(connection)
     found = everything(connection)
     assert found in (expected(told), expected(told + 1))
     streamed = [text for (text,) in rows(connection, "piece", "text") if text != "let me think"]

@@ -9,13 +9,13 @@ from smith_server.store import conversations, jobs, notes, search, turns, usage
 from smith_server.store.conversations import Header
 from smith_server.store.fork import fork
 from smith_server.store.holder import this_process
-from smith_server.store.opening import Place, open_store
 from smith_server.store.writes import AddMessage, CloseTurn, OpenTurn, QueuePrompt, Write
 from tests.store.builders import (
     GONE,
     TALK,
     batches_of_turn,
     everything,
+    fresh,
     is_index_as_rebuilt,
     replayed,
     rows,
@@ -173,7 +173,7 @@ def test_a_conversation_is_not_forked_onto_one_that_is_there(connection: apsw.Co
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 3 * len(batches_of_turn(1))), st.integers(0, 30))
 def test_a_fork_of_anything_at_any_message_can_be_gone_on_with(batches: int, at: int) -> None:
-    connection = open_store(Place(None)).connection
+    connection = fresh()
     started(connection)
     stored(connection, [batch for number in (1, 2, 3) for batch in batches_of_turn(number)][:batches])
     stored_ids = [f"t{turn:06d}.{seq:04d}" for turn, seq in rows(connection, "message", "turn, seq")]

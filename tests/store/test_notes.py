@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from smith_server.core.errors import AgentFailure
 from smith_server.store import conversations, notes
 from smith_server.store.notes import NotePreview
-from smith_server.store.opening import Place, open_store
-from tests.store.builders import TALK, rows, started
+from tests.store.builders import TALK, fresh, rows, started
 
 
 def ids(connection: apsw.Connection, prefix: str = "", talk: str = TALK) -> list[str]:
@@ -90,7 +89,7 @@ names = st.text("c1_%:/\0é", min_size=1, max_size=5)
 
 @given(st.dictionaries(names, st.text(st.characters(), max_size=9), max_size=6), st.text("c1_%:/\0é", max_size=3))
 def test_every_name_and_every_text_is_kept_and_found_by_how_it_begins(kept: dict[str, str], prefix: str) -> None:
-    connection = open_store(Place(None)).connection
+    connection = fresh()
     started(connection)
     for name, text in kept.items():
         notes.put(connection, TALK, name, text)

@@ -7,9 +7,8 @@ from hypothesis import given
 from smith_server.core.errors import AgentFailure
 from smith_server.store import overrides
 from smith_server.store.codec import encode
-from smith_server.store.opening import Place, open_store
 from smith_server.store.overrides import Overrides
-from tests.store.builders import rows
+from tests.store.builders import fresh, rows
 from tests.store.test_codec import shuffled, tables
 
 TREE = {"models": {"gpt-4.1": "big"}, "context_management": {"trim_threshold_pct": 80, "enabled": False}}
@@ -31,7 +30,7 @@ def test_the_last_tree_holds_and_an_empty_one_leaves_nothing(connection: apsw.Co
 
 @given(tables)
 def test_equal_trees_are_stored_as_equal_bytes(tree: dict[str, Any]) -> None:
-    connection = open_store(Place(None)).connection
+    connection = fresh()
     overrides.save(connection, tree)
     before = rows(connection, "config")
     overrides.save(connection, shuffled(tree))

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from smith_server.core.messages import AssistantMessage, Call, Message, Text, Thinking, ToolMessage, UserMessage
 from smith_server.store import conversations, lease, turns
 from smith_server.store.holder import Holder, this_process
-from smith_server.store.opening import Place, open_store
 from smith_server.store.pairing import INTERRUPTED, NO_RESULT
 from smith_server.store.repair import repair
 from smith_server.store.writes import AddMessage, AddPiece, CloseTurn, OpenTurn, QueuePrompt, Write
@@ -17,6 +16,7 @@ from tests.store.builders import (
     TALK,
     batches_of_turn,
     everything,
+    fresh,
     is_index_as_rebuilt,
     replayed,
     rows,
@@ -218,7 +218,7 @@ def test_after_any_prefix_of_what_is_stored_the_conversation_is_valid_and_whole(
 ) -> None:
     writes = [write for number, told in enumerate(spoken, 1) for write in turn_writes(number, told, job)]
     kept = writes[: data.draw(st.integers(0, len(writes)))]
-    connection = open_store(Place(None)).connection
+    connection = fresh()
     started(connection)
     turns.apply(connection, kept)
     repair(connection, TALK, now=2.0)

@@ -1,4 +1,5 @@
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import apsw
 import pytest
@@ -12,10 +13,10 @@ from smith_server.store.excerpt import Excerpt
 from smith_server.store.fork import fork
 from smith_server.store.opening import Place, open_store
 from smith_server.store.repair import repair
-from smith_server.store.search import Found, MemoryHit, MessageHit
+from smith_server.store.search import COMMON, Found, MemoryHit, MessageHit
 from smith_server.store.search_index import MOST_INDEXED
 from smith_server.store.writes import AddMessage, AddPiece, OpenTurn, Write
-from tests.store.builders import GONE, TALK, batches_of_turn, indexed, is_index_as_rebuilt, started, stored, user
+from tests.store.builders import GONE, TALK, batches_of_turn, fresh, indexed, is_index_as_rebuilt, started, stored, user
 
 
 def said(connection: apsw.Connection, *texts: str, talk: str = TALK, job: str = "") -> None:
@@ -111,6 +112,20 @@ def test_the_best_comes_first_and_of_equals_the_newest(connection: apsw.Connecti
         "t000004.0001",
         "t000003.0001",
     ]
+
+
+def test_a_word_that_nearly_all_messages_hold_weighs_nothing(tmp_path: Path) -> None:
+    connection = open_store(Place(tmp_path / "smith.db")).connection
+    started(connection)
+    rare = {7: "the needle", 8: "the the the the long needle", COMMON: "the needle needle"}
+    writes = [AddMessage(TALK, user(number, text=rare.get(number, "the"))) for number in range(1, COMMON + 3)]
+    turns.apply(connection, writes)
+    assert found(connection, "the needle") == [f"t{number:06d}.0001" for number in (COMMON, 7, 8)]
+    newest = [f"t{number:06d}.0001" for number in (COMMON + 2, COMMON + 1, COMMON)]
+    assert [hit.message for hit in search.search(connection, "the", limit=3).messages] == newest
+    assert found(connection, "the", root="/elsewhere") == []
+    turns.apply(connection, [AddMessage(TALK, user(COMMON + 3, text="then a needle"))])
+    assert found(connection, "needle the") == [f"t{number:06d}.0001" for number in (COMMON, 7, 8)]
 
 
 def test_the_place_narrows_what_is_found(connection: apsw.Connection) -> None:
@@ -219,7 +234,7 @@ def test_an_index_that_was_lost_is_made_anew(connection: apsw.Connection) -> Non
 @given(st.text(st.characters(), max_size=40) | st.text('"*^:(){}+-. aANDORTE\0', max_size=40), st.booleans())
 @settings(max_examples=300, deadline=None)
 def test_no_query_is_an_error(query: str, narrowed: bool) -> None:
-    connection = open_store(Place(None)).connection
+    connection = fresh()
     started(connection)
     turns.apply(connection, [AddMessage(TALK, user(1, text=query)), AddMessage(TALK, user(2, text="AND OR NEAR a"))])
     memory.upsert(connection, "p1", "x", query)
@@ -238,7 +253,7 @@ def test_a_query_of_any_length_is_answered(connection: apsw.Connection, query: s
 @given(st.lists(st.text("abcXYZ é_.", min_size=1, max_size=12), min_size=1, max_size=6), st.data())
 @settings(deadline=None)
 def test_every_word_of_a_message_finds_it(texts: list[str], data: st.DataObject) -> None:
-    connection = open_store(Place(None)).connection
+    connection = fresh()
     started(connection)
     said(connection, *texts)
     at = data.draw(st.integers(0, len(texts) - 1))
@@ -308,7 +323,7 @@ DOINGS = (add, add_of_child, break_off, edit, delete, copy, clear, move, remembe
 def test_whatever_happens_the_index_is_the_one_that_would_be_made_anew(
     doings: list[tuple[Callable[[apsw.Connection, int, str], None], int, str]],
 ) -> None:
-    connection = open_store(Place(None)).connection
+    connection = fresh()
     started(connection)
     for doing, number, text in doings:
         doing(connection, number, text.replace("\ud800", "") if doing is move else text)
