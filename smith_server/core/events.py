@@ -139,9 +139,9 @@ class CallFinished(Event, frozen=True, tag="tool_call_finished"):
 
 
 class DispatchStarted(Event, frozen=True, tag="dispatch_started"):
-    """A child begins to work; the events that carry `job` are its own."""
+    """A child begins to work; the events that carry its id as `job` are its own."""
 
-    job: str
+    child: str
     target_role: str
     task: str
 
@@ -149,7 +149,7 @@ class DispatchStarted(Event, frozen=True, tag="dispatch_started"):
 class DispatchFinished(Event, frozen=True, tag="dispatch_finished"):
     """The child has ended with a report, or with the reason why there is none."""
 
-    job: str
+    child: str
     target_role: str
     status: str
     summary: str

@@ -82,11 +82,11 @@ class Children:
         talk = Conversation(next_turn=turn_number(self._parent.turn))
         talk.begin_turn()
         child = self._parent.child(resolve_role(job.role), name, context.call_id, talk, self._post)
-        self._parent.emit(DispatchStarted(job=name, target_role=job.role, task=job.task))
+        self._parent.emit(DispatchStarted(child=name, target_role=job.role, task=job.task))
         async with self._place():
             end, report = await self._turn(child, task_message(job), token)
         self._parent.emit(
-            DispatchFinished(job=name, target_role=job.role, status=report.status, summary=report.summary)
+            DispatchFinished(child=name, target_role=job.role, status=report.status, summary=report.summary)
         )
         return await self._result(child, end, report)
 

@@ -163,7 +163,7 @@ async def test_settings_that_break_while_a_server_runs_stay_as_they_were_and_tha
     assert (world.root / "ran").exists() == (mode == "auto")
     notices = [event["text"] for event in client.events if event["kind"] == "notice"]
     assert "config.toml cannot be used" in notices[0]
-    assert notices[1:] == ["The settings stay as they were until this is corrected."]
+    assert notices[1:] == ["The settings as they were before stay in force until that is repaired."]
 
 
 @pytest.mark.parametrize("kind", ["missing", "folder", "pipe"])
@@ -224,7 +224,7 @@ async def test_an_unknown_tool_is_told_to_the_model_with_the_known_ones(world: W
     done = await smith(world, "run", "--json", "try it")
     finished = done.only("tool_finished")[0]
     assert (done.code, finished["code"]) == (0, "unknown_tool")
-    assert "bash, edit, read, replace, write" in finished["result"]
+    assert "bash, dispatch, edit, note, read, recall, record, replace, write" in finished["result"]
     assert_paired(model.requests[-1].body["messages"])
 
 

@@ -60,7 +60,9 @@ async def test_two_workers_side_by_side_each_with_an_explorer(world: World) -> N
     answer = await client.run("smith.turn", text="tidy up")
     assert (answer["stop_reason"], answer["text"]) == ("completed", "Both are done.")
     assert [(world.root / name).read_text() for name in ("a.new", "b.new")] == ["a", "b"]
-    reports = [json.loads(event["content"]) for event in await results(client)]
+    listed = await client.run("smith.inspect", op="list")
+    stored = [message["content"] for message in listed["messages"] if message["role"] == "tool"]
+    reports = [json.loads(message["content"]) for message in stored]
     assert [(each["role"], each["status"], each["changes"]) for each in reports] == [
         ("worker", "ok", ["made a.new"]),
         ("worker", "ok", ["made b.new"]),
@@ -72,7 +74,7 @@ async def test_two_workers_side_by_side_each_with_an_explorer(world: World) -> N
         ("worker", ""),
         ("worker", ""),
     ]
-    jobs = {event["job"] for event in started}
+    jobs = {event["child"] for event in started}
     assert len(jobs) == 4
     assert {event["job"] for event in client.events if "job" in event} >= jobs
     assert client.kinds()[-1] == "turn_completed"
