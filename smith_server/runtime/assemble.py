@@ -18,7 +18,7 @@ from smith_server.core.cancel import CancelToken
 from smith_server.core.editor import Editor, Receipt
 from smith_server.core.errors import ToolRefusal
 from smith_server.core.messages import ToolSpec
-from smith_server.core.ports import Approver, Memory, Provider, Request, Stored
+from smith_server.core.ports import Approver, Memory, Request, Stored
 from smith_server.core.report import ReportKind
 from smith_server.core.scope import TurnInput
 from smith_server.core.tool import Tool, spec
@@ -115,7 +115,16 @@ class Assembler:
         project = await asyncio.to_thread(find_project, actor.cwd)
         provider, model = await shared.providers.pick(settings, model, actor.role.name, actor.emit)
         tools = all_tools(self._parts(actor, kept, texts, project, settings))
-        frame = await self._frame(actor, project, settings, provider, model, tools)
+        own = provider_settings(settings, provider.name)
+        frame = Request(
+            model,
+            await self._prompt(actor, project),
+            (),
+            self._offered(actor.role, tools, settings.bash.timeout),
+            own.max_output_tokens,
+            own.temperature,
+            settings.defaults.stream,
+        )
         return TurnInput(
             provider=provider,
             view=self._view(actor, kept, settings, frame),
@@ -150,26 +159,6 @@ class Assembler:
 
     def _memory(self, project: Project | None) -> Memory | None:
         return ProjectMemory(self._shared.database, project.id) if project is not None and project.id else None
-
-    async def _frame(
-        self,
-        actor: Actor,
-        project: Project | None,
-        settings: Settings,
-        provider: Provider,
-        model: str,
-        tools: Mapping[str, Tool],
-    ) -> Request:
-        own = provider_settings(settings, provider.name)
-        return Request(
-            model,
-            await self._prompt(actor, project),
-            (),
-            self._offered(actor.role, tools, settings.bash.timeout),
-            own.max_output_tokens,
-            own.temperature,
-            settings.defaults.stream,
-        )
 
     async def _prompt(self, actor: Actor, project: Project | None) -> str:
         settings = self._shared.settings(actor.root)

@@ -14,6 +14,7 @@ from smith_server.store.conversations import Header
 from smith_server.store.db import Database
 from smith_server.store.holder import Holder
 from smith_server.store.keys import new_id
+from smith_server.store.lease import Lease
 from smith_server.store.repair import repair
 
 
@@ -31,6 +32,9 @@ class Opened(Struct, frozen=True):
     title: str = ""
     waiting: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
+    role: str = ""
+    model: str = ""
+    lease: Lease | None = None
 
 
 class Shelf:
@@ -73,6 +77,10 @@ class Shelf:
         """The conversations of a project, last used first."""
         return await self._database.call(partial(conversations.listed, root=str(root), limit=limit))
 
+    async def beat(self, leases: Iterable[Lease]) -> None:
+        """Say that this process lives and still writes these conversations."""
+        await self._database.call(partial(lease.beat, leases=list(leases)))
+
     async def usage(self, name: str) -> Usage:
         """Everything that a conversation has used."""
         return await self._database.call(partial(usage.total, conversation=name))
@@ -91,7 +99,7 @@ class Shelf:
         header = conversations.get(connection, name)
         if header is None:
             raise failure("schema", "not_found", f"There is no conversation {name!r}. /history lists them.")
-        lease.take(connection, name, self._holder, self._face)
+        taken = lease.take(connection, name, self._holder, self._face)
         interrupted = repair(connection, name)
         transcript = conversations.load(connection, name)
         conversations.point(connection, header.root, name)
@@ -107,6 +115,9 @@ class Shelf:
             header.title,
             tuple((each.id, each.text) for each in turns.waiting(connection, name)),
             tuple(notes),
+            header.role or "",
+            header.model or "",
+            taken,
         )
 
     def _release(self, names: list[str], connection: apsw.Connection) -> None:

@@ -10,15 +10,11 @@ from msgspec import Struct
 
 from smith_server.core.cancel import CancelToken
 from smith_server.core.conversation import Conversation, turn_number
-from smith_server.core.errors import AgentFailure, Cancelled, agent_error, failure, normalize, public
+from smith_server.core.errors import AgentFailure, Cancelled, agent_error, failure
 from smith_server.core.events import (
     DispatchFinished,
     DispatchStarted,
-    Event,
     MessageAdded,
-    TurnCancelled,
-    TurnCompleted,
-    TurnFailed,
     TurnStarted,
 )
 from smith_server.core.messages import AssistantMessage, UserMessage
@@ -30,6 +26,7 @@ from smith_server.core.turn import TurnEnd, run_turn
 from smith_server.policy.matrix import check_dispatch
 from smith_server.policy.roles import resolve_role
 from smith_server.runtime.actor import Actor, Post
+from smith_server.runtime.ending import ended, last_event
 from smith_server.runtime.repositories import Scratchpad
 from smith_server.store.keys import new_id
 from smith_server.tools.report import ReportTool
@@ -95,29 +92,24 @@ class Children:
         return self._limit if self._parent.depth == 0 else _Anywhere()
 
     async def _turn(self, child: Actor, task: str, token: CancelToken) -> tuple[TurnEnd, Report]:
-        kind = cast(ReportKind, child.role.row)
         child.emit(TurnStarted(text=task))
         _say(child, task)
-        prepared: Prepared | None = None
-        try:
-            prepared = await self._prepare(child, token)
-            end = await run_turn(prepared.turn, child.talk, child.emit)
-            if end.stop_reason == "completed" and prepared.report.taken is None:
-                _say(child, REMINDER)
-                again = await run_turn(prepared.turn, child.talk, child.emit)
-                end = msgspec.structs.replace(again, usage=end.usage + again.usage)
-        except Cancelled as problem:
-            end = TurnEnd("cancelled", error=problem.error)
-        except AgentFailure as problem:
-            end = TurnEnd("error", error=problem.error)
-        except Exception as problem:
-            log.exception("child %s failed", child.job)
-            end = TurnEnd("error", error=normalize(problem))
-        for message in child.talk.close("interrupted", "Not finished: the work broke off."):
-            child.emit(MessageAdded(message=message))
-        child.emit(_last_event(end))
-        taken = prepared.report.taken if prepared is not None else None
-        return end, taken or unreported(kind, _why(end), _last_text(child.talk))
+        tool: list[ReportTool] = []
+        end = await ended(self._work(child, token, tool), child.talk, child.emit)
+        child.emit(last_event(end))
+        taken = tool[0].taken if tool else None
+        return end, taken or unreported(cast(ReportKind, child.role.row), _why(end), _last_text(child.talk))
+
+    async def _work(self, child: Actor, token: CancelToken, tool: list[ReportTool]) -> TurnEnd:
+        """The child's turn, and a second one after a reminder; `tool` gets what took its report."""
+        prepared = await self._prepare(child, token)
+        tool.append(prepared.report)
+        end = await run_turn(prepared.turn, child.talk, child.emit)
+        if end.stop_reason != "completed" or prepared.report.taken is not None:
+            return end
+        _say(child, REMINDER)
+        again = await run_turn(prepared.turn, child.talk, child.emit)
+        return msgspec.structs.replace(again, usage=end.usage + again.usage)
 
     async def _result(self, child: Actor, end: TurnEnd, report: Report) -> ToolResult:
         """The report as the parent's model reads it, kept under `dispatch/<job>`."""
@@ -180,15 +172,3 @@ def _why(end: TurnEnd) -> Any:
 def _last_text(talk: Conversation) -> str:
     said = (message.text for message in reversed(talk.messages) if isinstance(message, AssistantMessage))
     return next((text for text in said if text.strip()), "")
-
-
-def _last_event(end: TurnEnd) -> Event:
-    match end.stop_reason:
-        case "cancelled":
-            return TurnCancelled(usage=end.usage)
-        case "error" if end.error is not None:
-            return TurnFailed(error=public(end.error), usage=end.usage)
-        case "budget_exhausted":
-            return TurnCompleted(stop_reason="budget_exhausted", usage=end.usage)
-        case _:
-            return TurnCompleted(usage=end.usage)

@@ -8,6 +8,7 @@ again with the next batch; the person is told once.
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from pathlib import Path
 
 import apsw
 
@@ -34,6 +35,7 @@ from smith_server.store import conversations, lease, turns
 from smith_server.store.conversations import Header
 from smith_server.store.db import Database
 from smith_server.store.holder import Holder
+from smith_server.store.lease import Lease
 from smith_server.store.transaction import transaction
 from smith_server.store.writes import (
     AddMessage,
@@ -47,6 +49,7 @@ from smith_server.store.writes import (
     TurnState,
     Write,
 )
+from smith_server.workspace.project import find_project
 
 SHOWN_SECONDS = 0.25
 CALL_SECONDS = 6.0
@@ -70,6 +73,8 @@ class Journal:
         self._roots: dict[str, str] = {}
         self._models: dict[tuple[str, str], tuple[str, str]] = {}
         self._told = False
+        self.leases: dict[str, Lease] = {}
+        """The rights to write, by conversation; nothing is written without the one that was taken."""
 
     async def keep(self, batch: list[Envelope]) -> None:
         """Store what `batch` means, as long as the store answers in time."""
@@ -101,25 +106,38 @@ class Journal:
                 await self._database.call(partial(self._apply, writes, ends))
                 self._told = False
             except AgentFailure as problem:
-                self._backlog = writes + self._backlog
+                self._backlog = self._still_ours(writes, problem.error) + self._backlog
                 self._ends = self._ends or ends
                 self._tell(problem.error)
-                return
+                if len(self._backlog) >= len(writes):
+                    return
+
+    def _still_ours(self, writes: list[Write], error: AgentError) -> list[Write]:
+        """`writes` without those of a conversation that somebody else has taken over."""
+        if error.code != "lease_lost":
+            return writes
+        lost = error.data["conversation"]
+        self._trouble(lost, error)
+        return [write for write in writes if write.conversation != lost]
 
     def _apply(self, writes: list[Write], ends: bool, connection: apsw.Connection) -> None:
         with transaction(connection, ends):
             for write in writes:
                 if isinstance(write, OpenTurn) and write.conversation in self._roots:
                     self._create(connection, write)
-            turns.apply(connection, writes, full_sync=ends)
+            tokens = {name: held.token for name, held in self.leases.items()}
+            turns.apply(connection, writes, full_sync=ends, tokens=tokens)
 
     def _create(self, connection: apsw.Connection, write: OpenTurn) -> None:
         """The first turn of a conversation brings its header, the right to write it, and its place as the last one."""
         if conversations.get(connection, write.conversation) is not None:
             return
         root = self._roots[write.conversation]
-        conversations.create(connection, Header(write.conversation, root, _title(write.prompt)))
-        lease.take(connection, write.conversation, self._holder, self._face)
+        project = find_project(Path(root))
+        identity = project.id if project is not None and project.id else None
+        header = Header(write.conversation, root, _title(write.prompt), project_id=identity)
+        conversations.create(connection, header)
+        self.leases[write.conversation] = lease.take(connection, write.conversation, self._holder, self._face)
         last = conversations.pointer(connection, root)
         other = lease.held(connection, last) if last else None
         if other is None or other.holder == self._holder:

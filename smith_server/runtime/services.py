@@ -1,7 +1,7 @@
 """All that one process shares, opened and closed in one place: settings, store, bus, conversations."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -35,6 +35,8 @@ from smith_server.store.db import Database
 from smith_server.store.holder import this_process
 from smith_server.store.search import Found, search
 from smith_server.workspace.project import find_project
+
+BEAT_SECONDS = 25.0
 
 
 class Options(Struct, frozen=True):
@@ -96,6 +98,7 @@ class Services:
             self._stored,
         )
         self._assembler = Assembler(shared)
+        self._in_background(self._beat(), "heartbeat")
 
     async def close(self, reason: str = "") -> None:
         """Stop every turn, store what happened, end every child."""
@@ -241,9 +244,19 @@ class Services:
 
     def warm(self, root: Path) -> None:
         """Open the connection to the provider in the background. What goes wrong here shows with the prompt."""
-        task = asyncio.create_task(self._warm(root), name="warm")
+        self._in_background(self._warm(root), "warm")
+
+    def _in_background(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def _beat(self) -> None:
+        """Other machines see by this that the conversations held here are at work."""
+        while True:
+            await asyncio.sleep(BEAT_SECONDS)
+            with suppress(AgentFailure):
+                await self._shelf.beat(self._journal.leases.values())
 
     async def _warm(self, root: Path) -> None:
         with suppress(AgentFailure):
@@ -253,6 +266,9 @@ class Services:
         talk = Conversation(opened.messages, opened.next_turn)
         session = Session(opened.id, opened.root, talk, self.bus, self._prepare)
         session.hold(opened.waiting)
+        session.role, session.model = opened.role, opened.model
+        if opened.lease is not None:
+            self._journal.leases[session.id] = opened.lease
         self._sessions[session.id] = session
         self._current[session.root] = session.id
         self._post(session.id, SessionStarted(root=str(session.root), resumed=opened.stored, title=opened.title))

@@ -1,7 +1,6 @@
 """One open conversation: a queue of prompts and the one task that runs them. Nothing else lives here."""
 
 import asyncio
-import logging
 import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -11,7 +10,7 @@ from msgspec import Struct
 
 from smith_server.core.cancel import CancelToken
 from smith_server.core.conversation import Conversation
-from smith_server.core.errors import AgentFailure, Cancelled, failure, normalize, public
+from smith_server.core.errors import failure, public
 from smith_server.core.events import (
     Envelope,
     ErrorReported,
@@ -19,21 +18,16 @@ from smith_server.core.events import (
     MessageAdded,
     PromptDropped,
     PromptQueued,
-    TurnCancelled,
     TurnCancelRequested,
-    TurnCompleted,
-    TurnFailed,
     TurnStarted,
 )
 from smith_server.core.messages import UserMessage
-from smith_server.core.ports import Emit
 from smith_server.core.scope import TurnInput
 from smith_server.core.turn import TurnEnd, run_turn
 from smith_server.runtime.approvals import Approvals
 from smith_server.runtime.bus import Bus
+from smith_server.runtime.ending import ended, last_event
 from smith_server.runtime.outcome import CancelOutcome, TurnOutcome, TurnRecord
-
-log = logging.getLogger(__name__)
 
 
 class Prompt(Struct, frozen=True):
@@ -192,10 +186,10 @@ class Session:
         message = UserMessage(self.talk.mint(), ticket.prompt.text, ticket.prompt.attached)
         self.talk.add(message)
         self.emit(MessageAdded(message=message))
-        end = await self._run(ticket.prompt, token, self.emit)
+        end = await ended(self._run(ticket.prompt, token), self.talk, self.emit)
         if end.stop_reason == "budget_exhausted" and end.error is not None:
             self.emit(ErrorReported(error=public(end.error)))
-        self.emit(_last_event(end))
+        self.emit(last_event(end))
         await self._bus.told()
         self._running = None
         for text in self.inbox.left():
@@ -212,34 +206,11 @@ class Session:
         self.emit(PromptQueued(id=ticket.id, text=text))
         await self._bus.told()
 
-    async def _run(self, prompt: Prompt, token: CancelToken, emit: Emit) -> TurnEnd:
-        """The turn, whatever it raises; afterwards every call has its result."""
-        try:
-            end = await run_turn(await self._prepare(self, prompt, token), self.talk, emit)
-        except Cancelled:
-            end = TurnEnd("cancelled")
-        except AgentFailure as problem:
-            end = TurnEnd("error", error=problem.error)
-        except Exception as problem:
-            log.exception("turn %s of %s failed", self.turn, self.id)
-            end = TurnEnd("error", error=normalize(problem))
-        for message in self.talk.close("interrupted", "Not finished: the turn broke off."):
-            emit(MessageAdded(message=message))
-        return end
+    async def _run(self, prompt: Prompt, token: CancelToken) -> TurnEnd:
+        return await run_turn(await self._prepare(self, prompt, token), self.talk, self.emit)
 
     def emit(self, event: Event) -> None:
         """Post an event of this conversation, and of the running turn if there is one."""
         if self._running is not None:
             self._running[0].see(event)
         self._bus.emit(Envelope(self.id, self.turn, event))
-
-
-def _last_event(end: TurnEnd) -> Event:
-    match end.stop_reason:
-        case "cancelled":
-            return TurnCancelled(usage=end.usage)
-        case "error":
-            assert end.error is not None, "a turn that failed says why"
-            return TurnFailed(error=public(end.error), usage=end.usage)
-        case reason:
-            return TurnCompleted(stop_reason=reason, usage=end.usage)
