@@ -35,9 +35,7 @@ _LAST_RESULT = (
     " AND seq < coalesce((SELECT min(seq) FROM message WHERE conversation = ?1 AND job = '' AND turn = ?2"
     " AND kind <> 'tool' AND seq > ?3), 1 << 62)"
 )
-_REPLIES = (
-    "SELECT record FROM message WHERE conversation = ? AND job = '' AND turn = ? AND kind = 'assistant' AND seq > ?"
-)
+_REPLIES = "SELECT seq, record FROM message WHERE conversation = ? AND job = '' AND turn = ? AND kind = 'assistant'"
 _END = 1 << 62
 
 
@@ -95,13 +93,21 @@ def _copy_messages(connection: apsw.Connection, source: str, new: str, end: tupl
 
 
 def _drop_later_children(connection: apsw.Connection, source: str, new: str, end: tuple[int, int]) -> None:
-    """Children that were started behind the end of the copy, in its last turn."""
-    calls: set[str] = set()
-    for (record,) in connection.execute(_REPLIES, (source, *end)):
-        try:
-            message = decode_message(record)
-        except AgentFailure:
-            continue
-        calls |= {call.id for call in message.calls} if isinstance(message, AssistantMessage) else set()
-    if calls:
-        jobs.drop(connection, new, turn_id(end[0]), "", calls)
+    """Children that were started behind the end of the copy, in its last turn.
+
+    One whose call has the id of an earlier call stays: nobody can tell whose it was.
+    """
+    early: set[str] = set()
+    late: set[str] = set()
+    for seq, record in connection.execute(_REPLIES, (source, end[0])):
+        (late if seq > end[1] else early).update(_calls(record))
+    if late - early:
+        jobs.drop(connection, new, turn_id(end[0]), "", late - early)
+
+
+def _calls(record: bytes) -> set[str]:
+    try:
+        message = decode_message(record)
+    except AgentFailure:
+        return set()
+    return {call.id for call in message.calls} if isinstance(message, AssistantMessage) else set()

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smith_server.core.errors import AgentFailure
-from smith_server.core.messages import Usage
+from smith_server.core.messages import AssistantMessage, Call, ToolMessage, Usage
 from smith_server.store import conversations, jobs, notes, search, turns, usage
 from smith_server.store.conversations import Header
 from smith_server.store.fork import fork
@@ -116,6 +116,17 @@ def test_children_come_with_the_calls_that_started_them(connection: apsw.Connect
         "early"
     ]
     assert is_index_as_rebuilt(connection)
+
+
+def test_a_child_stays_when_a_later_call_has_the_id_of_its_own(connection: apsw.Connection) -> None:
+    started(connection)
+    for at in (2, 4):
+        reply = AssistantMessage(f"t000001.{at:04d}", (Call("call_0", "dispatch"),))
+        result = ToolMessage(f"t000001.{at + 1:04d}", "call_0", "dispatch", "done")
+        turns.apply(connection, [AddMessage(TALK, reply), *child(1, f"job{at}", "call_0"), AddMessage(TALK, result)])
+    fork(connection, TALK, "new", "t000001.0002")
+    assert ids(connection, "new") == ["t000001.0002", "t000001.0003"]
+    assert [job.id for job in jobs.listed(connection, "new")] == ["job2", "job4"]
 
 
 def test_the_scratchpad_and_the_records_of_its_turns_come_along_and_nothing_that_was_used_or_waits(
