@@ -265,13 +265,14 @@ CRLF, in a document whose lines end so"))))
 (defun smith-edit--apply (hunks)
   "Make HUNKS in this buffer as one undo step of its own, or none of them.
 Return nil, or a receipt that tells why nothing was changed."
+  ;; First of all: what comes between this and the end becomes one step.
+  (undo-boundary)
   (let ((places (smith-edit--places))
         (group (prepare-change-group))
         (inhibit-interaction t)
         (undo-outer-limit nil)
         (undo-limit most-positive-fixnum)
         (undo-strong-limit most-positive-fixnum))
-    (undo-boundary)
     (condition-case problem
         (progn
           (activate-change-group group)

@@ -52,7 +52,8 @@ BUFFER is no indirect one; those that show its text count too."
    ((> (minibuffer-depth) 0) "the minibuffer is in use")
    (this-command "Emacs is in the middle of a command")
    ((> (recursion-depth) 0) "Emacs is in a recursive edit")
-   ((> (length (this-single-command-keys)) 0) "a key sequence is half typed")
+   ((or prefix-arg (> (length (this-single-command-keys)) 0))
+    "a key sequence is half typed")
    ((bound-and-true-p completion-in-region-mode) "a completion is open")))
 
 (defun smith-ready-views (buffer)

@@ -135,7 +135,8 @@ with a plist (:code :message :data) as second argument if there is an error."
     (decode-coding-string
      (replace-regexp-in-string
       "%[[:xdigit:]]\\{2\\}"
-      (lambda (code) (string (string-to-number (substring code 1) 16)))
+      (lambda (code)
+        (unibyte-string (string-to-number (substring code 1) 16)))
       (encode-coding-string (substring uri (length "file://")) 'utf-8-unix)
       t t)
      (smith-rpc--name-coding))))

@@ -104,14 +104,23 @@
 
 (defun smith-text-facts ()
   "Return what travels beside the text: encoding, line ends, byte-order mark."
-  (let ((coding (or buffer-file-coding-system 'utf-8)))
-    (list :encoding (symbol-name (or (coding-system-get coding :mime-charset)
-                                     (coding-system-base coding)))
-          :eol (alist-get (smith-text-eol) smith-text--eol-names)
-          :bom (if (eq (coding-system-get coding :bom) t) t :json-false)
-          :final_newline (if (eq (char-before (1+ (buffer-size))) ?\n)
-                             t
-                           :json-false))))
+  (list :encoding (smith-text--encoding)
+        :eol (alist-get (smith-text-eol) smith-text--eol-names)
+        :bom (if (and buffer-file-coding-system
+                      (eq (coding-system-get buffer-file-coding-system :bom) t))
+                 t
+               :json-false)
+        :final_newline (if (eq (char-before (1+ (buffer-size))) ?\n) t :json-false)))
+
+(defun smith-text--encoding ()
+  "Return the name of the encoding of the file."
+  (let ((coding (or buffer-file-coding-system 'undecided)))
+    (cond
+     ((eq (coding-system-type coding) 'undecided) "utf-8")
+     ((coding-system-get coding :mime-charset)
+      (symbol-name (coding-system-get coding :mime-charset)))
+     (t (replace-regexp-in-string
+         "-with-signature\\'" "" (symbol-name (coding-system-base coding)))))))
 
 (defun smith-text-lines-before (position)
   "Return the number of line ends before POSITION."

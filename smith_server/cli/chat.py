@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import math
 import signal
 import sys
 import threading
@@ -11,7 +10,7 @@ from typing import TextIO
 from smith_server.cli.log import start_log
 from smith_server.cli.plain import Printer
 from smith_server.cli.run import Headless, exit_code
-from smith_server.cli.signals import ENDING, Stop
+from smith_server.cli.signals import ENDING, Presses, Stop
 from smith_server.cli.start import begun, here, opened, options_from
 from smith_server.cli.streams import FAILED, INTERRUPTED, Output, leave
 from smith_server.core.errors import AgentFailure
@@ -21,9 +20,6 @@ from smith_server.runtime.commands.table import run_line
 from smith_server.runtime.outcome import TurnOutcome
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Prompt, Session
-
-AGAIN_SECONDS = 2.0
-"""Within this time a second Ctrl-C leaves."""
 
 _ANSWERS = {"y": "yes", "yes": "yes", "n": "no", "no": "no", "a": "always", "always": "always"}
 _LEAVING = ("exit", "quit", "/exit", "/quit")
@@ -44,11 +40,7 @@ class Terminal(Headless):
 def chat(words: argparse.Namespace, answers: TextIO) -> int:
     """Talk until the end of input; the exit code."""
     start_log()
-    leave(asyncio.run(_chat(words, answers)))
-
-
-async def _chat(words: argparse.Namespace, answers: TextIO) -> int:
-    return await Chat(words, answers).code()
+    leave(asyncio.run(Chat(words, answers).code()))
 
 
 class Chat:
@@ -64,9 +56,7 @@ class Chat:
         self._question: ApprovalAsked | None = None
         self._session: Session | None = None
         self._cancelling: asyncio.Task[object] | None = None
-        self._pressed = -math.inf
-        self._has_stopped = False
-        self._is_leaving = False
+        self._presses = Presses()
         self._code = 0
 
     async def code(self) -> int:
@@ -102,8 +92,9 @@ class Chat:
 
     async def _take(self, line: str, session: Session) -> Session:
         """Do what a line says; the conversation to go on with."""
-        if self._question is not None and line.lower() in _ANSWERS:
-            session.approvals.answer(self._question.id, _ANSWERS[line.lower()])
+        asked = self._question
+        if asked is not None and session.approvals.pending(asked.id) and line.lower() in _ANSWERS:
+            session.approvals.answer(asked.id, _ANSWERS[line.lower()])
         elif line.startswith("/") and not line.startswith("//"):
             return await self._command(line, session)
         elif line:
@@ -151,27 +142,23 @@ class Chat:
             self._output.note("\n> ", end="")
 
     def _interrupted(self) -> None:
-        """Ctrl-C: stop the turn; a second one soon after it, or two of them without a turn, leave."""
-        now = asyncio.get_running_loop().time()
-        is_again, self._pressed = now - self._pressed < AGAIN_SECONDS, now
-        self._has_stopped = bool(self._running) or (is_again and self._has_stopped)
-        if self._is_leaving:
-            leave(INTERRUPTED)
-        if is_again:
-            self._code = INTERRUPTED if self._has_stopped else 0
-            self._leave()
-        elif self._running:
-            self._cancel()
-        else:
-            self._output.note("\nsmith: Ctrl-C again, or Ctrl-D, leaves.")
-            self._ask_for_line()
+        match self._presses.press(asyncio.get_running_loop().time(), runs=bool(self._running)):
+            case "stop":
+                self._cancel()
+            case "hint":
+                self._output.note("\nsmith: Ctrl-C again, or Ctrl-D, leaves.")
+                self._ask_for_line()
+            case "leave":
+                self._code = self._presses.code
+                self._leave()
+            case "end":
+                leave(INTERRUPTED)
 
     def _cancel(self) -> None:
         if self._session is not None:
             self._cancelling = asyncio.ensure_future(self._session.cancel())
 
     def _leave(self) -> None:
-        self._is_leaving = True
         self._cancel()
         self._lines.put_nowait(None)
 

@@ -35,11 +35,7 @@ class Headless:
 def run(words: argparse.Namespace, answers: TextIO) -> int:
     """Run the prompt; the exit code."""
     start_log()
-    leave(asyncio.run(_run(words, answers)))
-
-
-async def _run(words: argparse.Namespace, answers: TextIO) -> int:
-    return await Run(words, answers).code()
+    leave(asyncio.run(Run(words, answers).code()))
 
 
 class Run:

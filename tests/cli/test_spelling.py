@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from pathlib import Path
 
 from smith_server.cli.spelling import JsonLines, result, spelled
@@ -73,3 +74,13 @@ def test_lines_are_held_until_a_request_went_out() -> None:
     lines.take(Envelope("abc", "t1", events.RequestStarted(model="m")))
     printed = [json.loads(line) for line in out.getvalue().splitlines()]
     assert [(line["type"], line["turn"]) for line in printed] == [("turn_started", "t1"), ("llm_request_started", "t1")]
+
+
+def test_every_line_is_described() -> None:
+    described = set(re.findall(r"`(\w+)`", (GOLDEN.parents[2] / "docs" / "run-json.md").read_text()))
+    spelled_so = [json.loads(line) for line in GOLDEN.read_text().splitlines()]
+    assert {line["type"] for line in spelled_so} - described == set()
+    named = {
+        line["type"]: set(line) for line in spelled_so if line["type"] in ("tool_finished", "turn_error", "result")
+    }
+    assert set().union(*named.values()) - described - {"type"} == set()

@@ -235,6 +235,19 @@ async def test_a_cancel_of_a_finished_request_changes_nothing(world: World) -> N
     assert (await client.run("smith.turn", text="hi"))["stop_reason"] == "completed"
 
 
+async def test_ten_thousand_requests_at_once_are_all_answered_and_the_cancel_behind_them_is_served(
+    world: World,
+) -> None:
+    world.script([{"wait": 60}])
+    client = await world.server()
+    _, turn = client.command("smith.turn", text="hi")
+    await client.event("llm_request_started")
+    answers = [client.command("smith.status")[1] for _ in range(10_000)]
+    assert (await client.run("smith.cancel"))["cancelled"]
+    assert (await turn)["stop_reason"] == "cancelled"
+    assert len(await asyncio.wait_for(asyncio.gather(*answers), 30)) == 10_000
+
+
 @pytest.mark.parametrize("size", [1, 4096], ids=["byte by byte", "in small pieces"])
 async def test_a_message_may_come_in_pieces_of_any_size(raw: Raw, world: World, size: int) -> None:
     await raw.client.initialize(world.root)

@@ -12,7 +12,7 @@ from tests.e2e.world import REPOSITORY, World
 PACKAGE = REPOSITORY / "editors" / "emacs"
 TESTS = PACKAGE / "test"
 VECTORS = REPOSITORY / "tests" / "vectors"
-SECONDS = 100
+SECONDS = 60
 
 
 def find_emacs() -> str:

@@ -304,6 +304,26 @@ def test_a_question_takes_no_key_from_a_person_who_is_elsewhere(
     assert server.commands("smith.answer") == []
 
 
+@pytest.mark.parametrize(("key", "decision"), [("y", "yes"), ("n", "no")])
+def test_a_question_is_answered_from_an_empty_prompt(
+    editor: TestEditor, server: TestServer, chat: int, key: str, decision: str
+) -> None:
+    turn(server, "go")
+    ask(server)
+    until(lambda: QUESTION[0] in editor.lines(chat))
+    editor.keys(f"G{key}")
+    assert until(lambda: server.commands("smith.answer")) == [{"id": "q1", "decision": decision}]
+
+
+def test_always_is_not_answered_from_the_prompt(editor: TestEditor, server: TestServer, chat: int) -> None:
+    turn(server, "go")
+    ask(server)
+    until(lambda: QUESTION[0] in editor.lines(chat))
+    editor.keys("Gand more<Esc>")
+    until(lambda: editor.lines(chat)[-1] == "nd more")
+    assert server.commands("smith.answer") == []
+
+
 def test_questions_are_answered_by_commands_from_anywhere_oldest_first(
     editor: TestEditor, server: TestServer, chat: int
 ) -> None:
@@ -457,14 +477,18 @@ def test_the_stored_conversation_is_shown_when_the_chat_opens(
     editor: TestEditor, server: TestServer, path: Path
 ) -> None:
     server.capabilities["executeCommandProvider"]["commands"].append("smith.conversations")
-    server.answers["smith.conversations"] = lambda argument: {"conversation": "c1", "events": stored("before")}
+    page = {"conversation": "c1", "events": stored("before"), "before": "m0"}
+    server.answers["smith.conversations"] = lambda argument: page
     editor.edit(path)
     editor.keys(":Smith<CR>")
     until(editor.is_ready)
-    assert shown(editor, editor.chat(), "❯ before", "", "Stored answer.", "")
+    note = "i What came before is stored and not shown here."
+    assert shown(editor, editor.chat(), note, "", "❯ before", "", "Stored answer.", "")
     assert server.commands("smith.conversations") == [{"op": "load"}]
     turn(server, "now")
-    assert shown(editor, editor.chat(), "❯ before", "", "Stored answer.", "", "❯ now", "")
+    assert shown(editor, editor.chat(), note, "", "❯ before", "", "Stored answer.", "", "❯ now", "")
+    editor.keys("i<C-p>")
+    assert shown(editor, editor.chat(), note, "", "❯ before", "", "Stored answer.", "", "❯ now", "before")
 
 
 def test_events_that_were_missed_are_asked_for(editor: TestEditor, server: TestServer, path: Path) -> None:

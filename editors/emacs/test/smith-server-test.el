@@ -187,6 +187,35 @@ The edit puts NEW in place of OLD, which are agent and two if they are nil."
         (should (equal (smith-test-bytes path) "one\ntwo\nthree\n"))
         (should (file-symlink-p link))))))
 
+;;; Much at once
+
+(ert-deftest smith-server-streams-while-a-large-document-is-sent ()
+  (let ((path (smith-test-file "large.txt" (make-string 5000000 ?x)))
+        (words (mapconcat (lambda (number) (format "word%d " number))
+                          (number-sequence 1 400) "")))
+    (smith-test-with-server
+        (list (vector (list :text words :size 3 :delay 0.0005)))
+      (smith-test-visiting path
+        (let ((turn (smith-test-start-command session smith-protocol-command-turn
+                                              :text "Go.")))
+          (smith-test-event "llm_output_delta")
+          (while (not (car turn))
+            (let ((inhibit-modification-hooks t))
+              (insert "y"))
+            (smith-sync-flush (current-buffer))
+            (accept-process-output nil 0.01))
+          (should (equal (plist-get (smith-test-answer turn) :text) words))
+          (should (equal (mapconcat (lambda (event) (plist-get event :text))
+                                    (seq-filter
+                                     (lambda (event)
+                                       (equal (plist-get event :kind) "llm_output_delta"))
+                                     (reverse smith-test-events))
+                                    "")
+                         words))
+          (should (equal (mapcar (lambda (event) (plist-get event :seq))
+                                 (reverse smith-test-events))
+                         (number-sequence 1 (length smith-test-events)))))))))
+
 ;;; Odd buffers
 
 (ert-deftest smith-server-narrowed-buffer-stays-narrowed ()
@@ -268,6 +297,40 @@ The edit puts NEW in place of OLD, which are agent and two if they are nil."
                               unless (string-match-p (plist-get vector :hash) told)
                               collect (list (plist-get vector :id) told))
                      nil)))))
+
+;;; An edit that waits
+
+(defun smith-test-while-it-waits (during after)
+  "Call DURING in a buffer where an edit of the second line waits.
+Call AFTER with what the model was told of the edit in the end."
+  (smith-test-with-server (smith-test-replace "two" "agent")
+    (smith-test-visiting (smith-test-file "odd.txt" "one\ntwo\n")
+      (let ((transient-mark-mode t)
+            (turn (smith-test-start-command session smith-protocol-command-turn
+                                            :text "Go.")))
+        (push-mark (point-max) t t)
+        (smith-test-event "edit_waiting" :path buffer-file-name)
+        (should (equal (buffer-string) "one\ntwo\n"))
+        (funcall during)
+        (deactivate-mark)
+        (smith-test-answer turn)
+        (funcall after (nth 1 (smith-test-told session)))))))
+
+(ert-deftest smith-server-edit-that-waited-is-applied ()
+  (smith-test-while-it-waits
+   #'ignore
+   (lambda (told)
+     (should (equal (buffer-string) "one\nagent\n"))
+     (should (string-match-p (smith-text-hash) told)))))
+
+(ert-deftest smith-server-edit-that-waited-while-its-text-changed-is-stale ()
+  (smith-test-while-it-waits
+   (lambda ()
+     (goto-char (point-max))
+     (insert "mine\n"))
+   (lambda (told)
+     (should (equal (buffer-string) "one\ntwo\nmine\n"))
+     (should (string-match-p "mine" told)))))
 
 ;;; Cancel
 

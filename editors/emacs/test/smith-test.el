@@ -22,20 +22,24 @@
 (setq make-backup-files nil
       auto-save-default nil
       require-final-newline nil
+      large-file-warning-threshold nil
       mode-require-final-newline nil
       message-log-max t)
 
 ;;; Files
 
 (defun smith-test-file (name bytes)
-  "Write BYTES, a string, to the file NAME of the project; return its path."
-  (let ((coding-system-for-write 'no-conversion)
-        (path (expand-file-name name)))
+  "Write BYTES, a string, to the file NAME of the project; return its path.
+It comes by another name: Emacs would ask about a file that a buffer visits."
+  (let* ((coding-system-for-write 'no-conversion)
+         (path (expand-file-name name))
+         (other (concat path ".new")))
     (make-directory (file-name-directory path) t)
     (write-region (if (multibyte-string-p bytes)
                       (encode-coding-string bytes 'utf-8-unix)
                     bytes)
-                  nil path nil 'silent)
+                  nil other nil 'silent)
+    (rename-file other path t)
     path))
 
 (defun smith-test-bytes (path)

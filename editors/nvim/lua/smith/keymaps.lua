@@ -30,12 +30,14 @@ local function always(action)
   end
 end
 
--- A question takes its keys only from a person who has moved to it.
+-- A question takes its keys from a person who has moved to it; a yes or a no also from one who waits at an
+-- empty prompt. "always" is not given that easily: at a prompt its key begins to insert.
 ---@param decision string
 ---@return smith.KeyChoice
 local function answer(decision)
   return function(chat)
-    return chat:question_at_cursor() and act('answer', decision)
+    local waits = decision ~= 'always' and chat:waits_for_answer()
+    return (waits or chat:question_at_cursor()) and act('answer', decision) or nil
   end
 end
 

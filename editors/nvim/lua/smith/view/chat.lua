@@ -205,4 +205,11 @@ function Chat:question_at_cursor()
   end
 end
 
+--- Whether the person waits at an empty prompt while a question is open.
+---@return boolean
+function Chat:waits_for_answer()
+  local asking = self.conversation and self.conversation.asking or {}
+  return asking[1] ~= nil and self.input:has_cursor() and self.input:text() == ''
+end
+
 return M
