@@ -127,7 +127,8 @@ def _shown(key: Key, value: Any) -> str:
         return "a number of that size" if MOST < abs(value) < math.inf else str(value)
     if isinstance(value, str) and get_origin(key.kind) is Literal:
         return f'"{printable(value)}"'
-    word = {str: "text", dict: "table", list: "list"}.get(type(value))
+    words: dict[type, str] = {str: "text", dict: "table", list: "list"}
+    word = words.get(type(value))
     if word is None:
         return "a value of another kind"
     same = key.kind is str if word == "text" else get_origin(key.kind) is tuple and word == "list"

@@ -213,7 +213,7 @@ def test_an_error_is_a_schema_failure_that_names_the_path() -> None:
             "must be a list with at least one member, each a number from 0, not this list",
         ),
         ("bash.timeout", {}, "must be a number above 0 up to 3600, not a table"),
-        ("web.allow_private", [1], "must be true or false, not this list"),
+        ("web.allow_private", [1], "must be true or false, not a list"),
     ],
 )
 def test_an_error_says_what_is_wanted_and_what_is_there(dotted: str, given: Any, told: str) -> None:
