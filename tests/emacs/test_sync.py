@@ -30,7 +30,8 @@ OPERATIONS = (
     "(put-text-property {a} {b} 'face 'bold)",
     "(combine-after-change-calls (goto-char {a}) (insert {piece}) (goto-char {b}) (insert {piece}))",
     '(progn (goto-char {a}) (while (search-forward "o" nil t) (replace-match "OO" t)))',
-    "(translate-region {a} {b} (let ((table (make-string 256 0))) (dotimes (i 256 table) (aset table i (logxor i 1)))))",
+    "(translate-region {a} {b}"
+    " (let ((table (make-string 256 0))) (dotimes (i 256 table) (aset table i (logxor i 1)))))",
     "(erase-buffer)",
 )
 
