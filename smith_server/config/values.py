@@ -62,8 +62,6 @@ def _fits(kind: Any, metas: tuple[Meta, ...], value: Any) -> bool:
 
 
 def _holds(kind: Any, metas: tuple[Meta, ...], value: Any) -> bool:
-    if isinstance(value, float) and not math.isfinite(value):
-        return False
     if not all(check.holds(value) for check in checks(metas)):
         return False
     return all(_holds(inner, notes, each) for inner, notes, each in _inside(kind, value))
@@ -129,13 +127,12 @@ def _shown(key: Key, value: Any) -> str:
         return "a number of that size" if MOST < abs(value) < math.inf else str(value)
     if isinstance(value, str) and get_origin(key.kind) is Literal:
         return f'"{printable(value)}"'
-    names = {
-        str: "this text" if key.kind is str else "a text",
-        dict: "a table",
-        list: "this list",
-        type(None): "nothing",
-    }
-    return names.get(type(value), "a value of another kind")
+    words: dict[type, str] = {str: "text", dict: "table", list: "list"}
+    word = words.get(type(value))
+    if word is None:
+        return "a value of another kind"
+    same = key.kind is str if word == "text" else get_origin(key.kind) is tuple and word == "list"
+    return f"this {word}" if same else f"a {word}"
 
 
 def printable(text: str) -> str:

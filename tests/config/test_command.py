@@ -77,6 +77,14 @@ async def test_secrets_are_never_shown(home: Home) -> None:
     assert asked[0].text == f'providers.openai.base_url = "https://[hidden]@host/v1" ({home.scratch.own})'
 
 
+async def test_a_secret_that_was_set_at_run_time_is_not_shown_either(home: Home) -> None:
+    confirmed = await home.run("set llm_config.api_url http://me:sk-5@host/v1")
+    whole = await home.run("")
+    assert confirmed.text == 'llm_config.api_url = "http://[hidden]@host/v1", from the next turn on.'
+    assert "sk-5" not in f"{confirmed.data}{whole.text}{whole.data}"
+    assert home.scratch.patch == {"llm_config": {"api_url": "http://me:sk-5@host/v1"}}
+
+
 @pytest.mark.parametrize(
     ("path", "text"),
     [

@@ -105,6 +105,15 @@ def test_a_file_that_cannot_be_read_is_one_warning_and_never_widens(
     assert "approval.mode" not in loaded.origin
 
 
+def test_nothing_that_allows_is_left_when_another_file_cannot_be_read(scratch: Scratch) -> None:
+    scratch.own.write_text('[approval]\nmode = "auto"\nallow = ["bash(*)"]\nallowlist = ["rm"]\nask = ["x"]\n')
+    scratch.projects.write_text("???")
+    loaded = scratch.load()
+    approval = loaded.settings.approval
+    assert (approval.mode, approval.allow, approval.allowlist, approval.ask) == ("prompt", (), (), ("x",))
+    assert set(loaded.origin) == {"approval.ask"}
+
+
 @pytest.mark.parametrize("kind", ["folder", "pipe", "loose link"])
 def test_what_is_no_regular_file_is_told_and_never_waited_for(scratch: Scratch, kind: str) -> None:
     make = {"folder": Path.mkdir, "pipe": os.mkfifo, "loose link": lambda path: path.symlink_to("nowhere")}
@@ -192,6 +201,11 @@ def test_deny_and_ask_rules_are_made_out_in_a_text_that_no_parser_takes(
     path.write_text(text)
     approval = scratch.load().settings.approval
     assert (approval.deny, approval.ask) == (deny, ask)
+
+
+def test_of_rules_that_are_made_out_blank_ones_are_none() -> None:
+    assert rules_in('deny = ["", " ", "a"') == {"approval": {"deny": ["a"]}}
+    assert rules_in('deny = [" "') == {}
 
 
 def test_making_rules_out_takes_no_time_whatever_the_text_is() -> None:

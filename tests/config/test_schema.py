@@ -199,6 +199,37 @@ def test_an_error_is_a_schema_failure_that_names_the_path() -> None:
     assert error.message == "`context_management.trim_threshold_pct` must be a number above 0 up to 100, not 0."
 
 
+@pytest.mark.parametrize(
+    ("dotted", "given", "told"),
+    [
+        ("max_requests", True, "must be a whole number from 1, not true"),
+        ("max_requests", 10**30, "must be a whole number from 1, not a number of that size"),
+        ("bash.timeout", math.nan, "must be a number above 0 up to 3600, not nan"),
+        ("approval.mode", "never", 'must be one of "prompt", "auto", not "never"'),
+        ("index_file", "../x", "must be a path below the project, with `/` and without `..`, not this text"),
+        (
+            "llm_config.retry_backoff_ms",
+            [],
+            "must be a list with at least one member, each a number from 0, not this list",
+        ),
+        ("bash.timeout", {}, "must be a number above 0 up to 3600, not a table"),
+        ("web.allow_private", [1], "must be true or false, not a list"),
+    ],
+)
+def test_an_error_says_what_is_wanted_and_what_is_there(dotted: str, given: Any, told: str) -> None:
+    with pytest.raises(BadValue) as caught:
+        checked(KEYS[dotted], given)
+    assert str(caught.value) == told
+
+
+def test_address_headers_temperature_and_output_limit_can_be_set_for_every_provider(scratch: Scratch) -> None:
+    own = {"base_url": "http://h/v1", "headers": {"X": "y"}, "temperature": 0.5, "max_output_tokens": 9}
+    scratch.flags = {"providers": dict.fromkeys(Settings().providers.__struct_fields__, own)}
+    providers = scratch.load().settings.providers
+    found = [getattr(providers, name) for name in providers.__struct_fields__]
+    assert [{name: getattr(each, name) for name in own} for each in found] == [own] * 7
+
+
 def test_an_error_never_repeats_a_text_that_could_be_a_secret() -> None:
     with pytest.raises(BadValue) as caught:
         checked(KEYS["max_requests"], "sk-1234567890")

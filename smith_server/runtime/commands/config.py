@@ -69,10 +69,11 @@ async def _set(path: str, text: str, root: Path, services: Configured) -> Result
     value = overrides.valid(path, overrides.typed(text))
     await services.override(overrides.with_value(await services.overrides(), path, value))
     loaded = services.loaded(root)
-    lines = [f"{path} = {_json(value)}, from the next turn on.", *overrides.shadows(path, PATCH, loaded)]
+    told = secrets.shown(overrides.split(path), value)
+    lines = [f"{path} = {_json(told)}, from the next turn on.", *overrides.shadows(path, PATCH, loaded)]
     key = key_at(overrides.split(path))
     lines += [] if key is None or key.has_effect else ["Nothing in this version reads it."]
-    return Result("\n".join(lines), {"path": path, "value": value})
+    return Result("\n".join(lines), {"path": path, "value": told})
 
 
 async def _unset(path: str, root: Path, services: Configured) -> Result:
@@ -106,12 +107,13 @@ def _standing(path: str, loaded: Loaded) -> str:
 
 def _everything(loaded: Loaded, patch: Mapping[str, Any]) -> Result:
     rows = list(_rows(loaded, ()))
-    changed = [f"{path} = {_json(value)}" for path, value in overrides.values_of(patch)]
-    lines = [*rows, "", "Set with /config:" if changed else "Nothing is set with /config.", *changed]
+    changed = {path: secrets.shown(overrides.split(path), value) for path, value in overrides.values_of(patch)}
+    lines = [*rows, "", "Set with /config:" if changed else "Nothing is set with /config."]
+    lines += [f"{path} = {_json(value)}" for path, value in changed.items()]
     data = {
         "settings": {".".join(path): secrets.shown(path, value) for path, value in leaves(loaded.tree)},
         "origin": dict(loaded.origin),
-        "overrides": dict(overrides.values_of(patch)),
+        "overrides": changed,
         "problems": list(loaded.problems),
     }
     return Result("\n".join([*lines, *_told(loaded.problems)]), data)
