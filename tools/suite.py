@@ -49,10 +49,10 @@ def prepare() -> bool:
     """Install what is missing and say what cannot be; False when the run makes no sense without it."""
     began = time.monotonic()
     try:
-        environment.ensure("test", environment.TEST)
+        environment.ensure("test")
         absent = programs.missing()
         if any(program.npm for program in absent) and not programs.found("npm"):
-            environment.ensure("npm", [environment.NODE])
+            environment.ensure("npm")
     except environment.SetupFailed as problem:
         print(problem, file=sys.stderr)
         return False

@@ -1,100 +1,51 @@
-"""The command line: parses, picks a subcommand, imports only what that needs."""
+"""The entry: picks a subcommand and imports only what that needs."""
 
-import argparse
+import gc
 import sys
-from collections.abc import Sequence
-from pathlib import Path
-from typing import NoReturn
 
 from smith_server import __version__
 
-_HELP = """\
-smith is a coding agent whose edits land in your open, unsaved buffer and never clobber what you typed.
 
-  smith                      talk to it in this terminal
-  smith run "fix the tests"  run one prompt and print the answer
-  smith serve                the language server that editors start
-"""
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit code.
 
     0 done · 1 failed, or the call was wrong · 3 finished, but calls were refused because nobody could
     be asked · 130 interrupted.
     """
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    parser = _parser()
-    options = parser.parse_args(_with_command(words, parser))
+    words = sys.argv[1:] if arguments is None else arguments
+    if words in (["--version"], ["-v"], ["-V"]):
+        print(f"smith {__version__}")
+        return 0
+    from smith_server.cli.streams import INTERRUPTED, finish, ready
+
+    ready()
+    try:
+        return _run(words)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    finally:
+        finish()
+
+
+def _run(words: list[str]) -> int:
+    from smith_server.cli.arguments import parse
+    from smith_server.cli.streams import take_stdout
+
+    options = parse(words)
+    # Imports make a great many objects and no garbage: looking for some costs a tenth of a start.
+    gc.disable()
     match options.command:
         case "serve":
             from smith_server.cli.serve import serve
 
             return serve(options)
         case "run":
+            answers = take_stdout()
             from smith_server.cli.run import run
 
-            return run(options)
+            return run(options, answers)
         case _:
+            answers = take_stdout()
             from smith_server.cli.chat import chat
 
-            return chat(options)
-
-
-COMMANDS = ("serve", "run", "chat")
-
-
-def _with_command(words: list[str], parser: argparse.ArgumentParser) -> list[str]:
-    """The words with the command that they leave out: a prompt is one word with a blank, or all behind `--`."""
-    if words[:1] == ["--"]:
-        return ["run", "--", " ".join(words[1:])]
-    plain = [word for word in words if not word.startswith("-")]
-    if not plain:
-        return words if {"-h", "--help", "--version", "-V"} & set(words) else ["chat", *words]
-    first = plain[0]
-    if first in COMMANDS or words[0] != first:
-        return words
-    if " " not in first.strip():
-        parser.error(_unknown(first))
-    return ["run", *words]
-
-
-def _unknown(word: str) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(word, COMMANDS, 1)
-    hint = f" Did you mean `smith {near[0]}`?" if near else ""
-    return f'there is no command `{word}`.{hint} A prompt goes in quotes: smith run "{word} …"'
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.exit(1, f"smith: {message}\n")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="smith", description=_HELP, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-V", "--version", action="version", version=f"smith {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    serve = commands.add_parser("serve", help="speak the language server protocol on standard input and output")
-    serve.add_argument("--stdio", action="store_true", help="accepted for editors that pass it; always so")
-    _common(serve)
-    run = commands.add_parser("run", help="run one prompt without asking anybody")
-    run.add_argument("prompt", nargs="+", help="what to do")
-    run.add_argument("-y", "--yes", action="store_true", help="run every call without asking")
-    run.add_argument("-c", "--continue", dest="resume", action="store_true", help="go on with the last conversation")
-    run.add_argument("--json", action="store_true", help="print every event as a line of JSON")
-    _common(run)
-    chat = commands.add_parser("chat", help="talk in this terminal")
-    chat.add_argument("-c", "--continue", dest="resume", action="store_true", help="go on with the last conversation")
-    _common(chat)
-    return parser
-
-
-def _common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-m", "--model", default="", help="model to use")
-    parser.add_argument("-p", "--provider", type=str.lower, choices=_PROVIDERS, help="provider to use")
-    parser.add_argument("--config", type=Path, help="settings file to use instead of the usual one")
-
-
-_PROVIDERS = ("openrouter", "openai", "ollama", "custom", "scripted")
+            return chat(options, answers)

@@ -26,6 +26,20 @@ class Loaded(Struct, frozen=True):
     unsafe: bool = False
 
 
+def stamp(places: Places, project: Path, explicit: Path | None = None) -> tuple[object, ...]:
+    """Changes whenever a file that `load` would read does."""
+    files = (explicit or places.config_file, _project_file(project))
+    return tuple(_stamp(each) for file in files for each in (file, file.with_suffix(".json")))
+
+
+def _stamp(path: Path) -> object:
+    try:
+        found = path.stat()
+    except OSError as problem:
+        return problem.errno
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode
+
+
 def load(
     places: Places, project: Path, environ: Mapping[str, str], flags: dict[str, Any], explicit: Path | None = None
 ) -> Loaded:
@@ -33,7 +47,7 @@ def load(
 
     `explicit` replaces the global file and has to exist: raises a `schema` failure otherwise.
     """
-    if explicit is not None and not explicit.is_file():
+    if explicit is not None and not _is_file(explicit):
         raise failure("schema", "config_missing", f"{explicit} does not exist or is no file.")
     problems: list[Problem] = []
     layers = [
@@ -54,8 +68,12 @@ def _settled(merged: Merged, problems: list[Problem]) -> Loaded:
     return Loaded(settings, merged.origin, tuple(problem.text for problem in problems), unsafe)
 
 
+def _project_file(project: Path) -> Path:
+    return project / ".smith" / "config.toml"
+
+
 def _project_layers(places: Places, project: Path, problems: list[Problem]) -> list[Layer]:
-    path = project / ".smith" / "config.toml"
+    path = _project_file(project)
     if path.parent == places.config:
         return []
     return _file_layers(path, problems, narrow_only=True)
@@ -63,13 +81,8 @@ def _project_layers(places: Places, project: Path, problems: list[Problem]) -> l
 
 def _file_layers(path: Path, problems: list[Problem], *, narrow_only: bool) -> list[Layer]:
     """The layer of `config.toml`, or of `config.json` with the same keys where there is no TOML."""
-    twin = path.with_suffix(".json")
-    if path.suffix == ".toml" and twin.is_file():
-        if path.exists():
-            problems.append(Problem(f"{twin} is ignored: {path} is there too"))
-        else:
-            path = twin
     try:
+        path = _there(path, problems)
         text = _read(path)
         if text is None:
             return []
@@ -81,6 +94,23 @@ def _file_layers(path: Path, problems: list[Problem], *, narrow_only: bool) -> l
         problems.append(Problem(f"{path} cannot be used: it holds no table", guards=True))
         return []
     return [Layer(str(path), values, text, narrow_only)]
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _there(path: Path, problems: list[Problem]) -> Path:
+    twin = path.with_suffix(".json")
+    if path.suffix != ".toml" or not twin.is_file():
+        return path
+    if not path.exists():
+        return twin
+    problems.append(Problem(f"{twin} is ignored: {path} is there too"))
+    return path
 
 
 def _read(path: Path) -> str | None:

@@ -5,6 +5,7 @@ A bad value costs that value alone: the next lower layer holds, and the person i
 
 import difflib
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -49,13 +50,18 @@ def merge(layers: Sequence[Layer]) -> Merged:
     origin: dict[str, str] = {}
     problems: list[Problem] = []
     for layer in layers:
-        for path, value in _leaves(layer.values, type_info(Settings), ()):
+        for path, value in _leaves(layer.values, _schema(), ()):
             if problem := _check(layer, path, value, tree):
                 problems.append(problem)
                 continue
             _put(tree, path, value)
             origin[".".join(path)] = layer.name
     return Merged(msgspec.convert(tree, Settings), origin, tuple(problems))
+
+
+@cache
+def _schema() -> Type:
+    return type_info(Settings)
 
 
 def _leaves(values: dict[str, Any], kind: Type, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -115,7 +121,7 @@ def _rule(annotation: Any) -> str | None:
 
 def known_paths() -> Iterator[str]:
     """The dotted path of every setting."""
-    yield from _paths(type_info(Settings), "")
+    yield from _paths(_schema(), "")
 
 
 def _paths(kind: Type, prefix: str) -> Iterator[str]:

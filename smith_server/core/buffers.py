@@ -33,7 +33,9 @@ async def save(turn: TurnInput, call_id: str, buffers: Sequence[OpenText], reaso
     if own and not await _may_save(turn, call_id, own, reason):
         buffers = [buffer for buffer in buffers if buffer.own_only]
     if buffers:
-        await turn.editor.save([buffer.path for buffer in buffers], reason)
+        for outcome in await turn.editor.save([buffer.path for buffer in buffers], reason):
+            if outcome.status == "saved":
+                await turn.adopt(outcome.path)
 
 
 async def _may_save(turn: TurnInput, call_id: str, buffers: Sequence[OpenText], reason: str) -> bool:

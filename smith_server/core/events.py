@@ -98,7 +98,10 @@ class MessageAdded(Event, frozen=True, tag="message_added"):
 
 
 class CallStarted(Event, frozen=True, tag="tool_call_started"):
-    """A tool call of the reply is taken up, before it is decoded or asked about."""
+    """A tool call of the reply is taken up, before it is decoded or asked about.
+
+    `title` is its most telling argument on one line, "" when there is none.
+    """
 
     call_id: str
     name: str

@@ -7,25 +7,31 @@ result: a model is told what went wrong, a turn never dies of it.
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from smith_server.core import buffers
 from smith_server.core.conversation import Conversation
+from smith_server.core.editor import OpenText
 from smith_server.core.errors import AgentError, AgentFailure, Cancelled, ToolRefusal, failure
 from smith_server.core.events import CallFinished, CallProgressed, CallStarted, MessageAdded
 from smith_server.core.interrupt import interrupted_by
 from smith_server.core.messages import Call
-from smith_server.core.ports import Emit, Question, Verdict
+from smith_server.core.ports import Emit, Question
 from smith_server.core.scope import TurnInput
-from smith_server.core.tool import Effect, Preview, Tool, ToolContext, ToolResult, decode_arguments
+from smith_server.core.tool import Effect, Tool, ToolContext, ToolResult, decode_arguments
 
 log = logging.getLogger(__name__)
 
 MOST_CONTENT = 200_000
 """Characters of a result that are kept whatever the tool says; tools have limits of their own below this."""
+
+MOST_TITLE = 120
+_TELLING = ("command", "path", "pattern", "query", "url", "task", "name", "key", "id")
 
 CANCELLED = "Not run: the user cancelled the turn."
 
@@ -36,12 +42,32 @@ async def execute(calls: Sequence[Call], turn: TurnInput, talk: Conversation, em
         if turn.token.requested:
             return
         began = time.monotonic()
-        emit(CallStarted(call_id=call.id, name=call.name, arguments=turn.mask(call.arguments)))
+        emit(started(call, turn.mask))
         result = bounded(await run_call(call, turn, emit), turn)
         emit(finished(call, result, int((time.monotonic() - began) * 1000)))
         message = talk.result(call, result.content, ok=result.ok, code=result.code, recall_key=result.recall_key)
         talk.add(message)
         emit(MessageAdded(message=message))
+
+
+def started(call: Call, mask: Callable[[str], str] = str) -> CallStarted:
+    """The event that opens a call."""
+    return CallStarted(
+        call_id=call.id, name=call.name, arguments=mask(call.arguments), title=mask(title_of(call.arguments))
+    )
+
+
+def title_of(arguments: str) -> str:
+    """The most telling argument of a call, on one line of `MOST_TITLE` characters at most; "" when there is none."""
+    try:
+        given = msgspec.json.decode(arguments or "{}")
+    except (msgspec.DecodeError, UnicodeError):
+        return ""
+    if not isinstance(given, dict):
+        return ""
+    found = next((given[name] for name in _TELLING if isinstance(given.get(name), str)), "")
+    line = " ".join(found.split())
+    return line if len(line) <= MOST_TITLE else f"{line[: MOST_TITLE - 1]}…"
 
 
 def finished(call: Call, result: ToolResult, duration_ms: int = 0) -> CallFinished:
@@ -87,33 +113,30 @@ def bounded(result: ToolResult, turn: TurnInput) -> ToolResult:
     )
 
 
+class _Ready(Struct, frozen=True):
+    """A call that was understood."""
+
+    call: Call
+    tool: Tool
+    args: Any
+    context: ToolContext
+
+    @property
+    def needs_disk(self) -> bool:
+        return self.tool.effect is Effect.EXECUTE
+
+
 async def _pipeline(call: Call, turn: TurnInput, emit: Emit) -> ToolResult:
-    tool, args = _decode(call, turn)
-    context = ToolContext(
-        call.id, turn.token, turn.cwd, lambda text: emit(CallProgressed(call_id=call.id, text=turn.mask(text)))
-    )
-    verdict = turn.policy.judge(tool.name, tool.effect, args)
-    if verdict.decision == "deny":
-        raise failure("policy", "denied", f"This call is not allowed: {verdict.reason}")
-    on_disk = tool.effect is Effect.EXECUTE
-    saves = await buffers.to_save(turn) if on_disk else ()
-    if verdict.decision == "ask":
-        preview = await _guarded(tool.preview(args, context), tool.name)
-        await _ask(
-            call,
-            preview,
-            verdict,
-            args,
-            tuple(buffers.shown(each.path, turn.cwd) for each in saves if each.own_only),
-            turn,
-        )
-    await buffers.save(turn, call.id, saves, tool.name)
-    if tool.effect is not Effect.READ:
+    ready = _decode(call, turn, emit)
+    saves = await buffers.to_save(turn) if ready.needs_disk else ()
+    await _permit(ready, saves, turn)
+    await buffers.save(turn, call.id, saves, ready.tool.name)
+    if ready.tool.effect is not Effect.READ:
         await turn.stored()
-    unsaved = await turn.editor.unsaved() if on_disk else ()
+    unsaved = await turn.editor.unsaved() if ready.needs_disk else ()
     mark = turn.editor.mark_disk()
     async with interrupted_by(turn.token):
-        result = await _guarded(tool.run(args, context), tool.name)
+        result = await _guarded(ready.tool.run(ready.args, ready.context), ready.tool.name)
     changed = list(dict.fromkeys([*result.touched, *turn.editor.changed_since(mark)]))
     event, left = buffers.after_disk(turn, changed, unsaved)
     if event is not None:
@@ -121,40 +144,56 @@ async def _pipeline(call: Call, turn: TurnInput, emit: Emit) -> ToolResult:
     return _with_notes(result, left, buffers.not_on_disk(unsaved, turn.cwd))
 
 
-def _decode(call: Call, turn: TurnInput) -> tuple[Tool, Any]:
+def _decode(call: Call, turn: TurnInput, emit: Emit) -> _Ready:
     tool = turn.tools.get(call.name)
     if tool is None:
         known = ", ".join(sorted(turn.tools))
         raise ToolRefusal("unknown_tool", f"There is no tool {call.name!r}. The tools are: {known}.")
     try:
-        return tool, decode_arguments(tool.args, call.arguments)
+        args = decode_arguments(tool.args, call.arguments)
     except msgspec.ValidationError as problem:
         text = f"The arguments do not fit: {problem}. Call {tool.name} again with them corrected."
     except (msgspec.DecodeError, UnicodeError) as problem:
         text = f"The arguments are not a JSON object ({problem}). Call {tool.name} again with one."
+    else:
+        progress = partial(_progress, call, turn, emit)
+        return _Ready(call, tool, args, ToolContext(call.id, turn.token, turn.cwd, progress))
     raise failure("schema", "invalid_arguments", text)
 
 
-async def _ask(
-    call: Call, preview: Preview, verdict: Verdict, args: Any, saves: tuple[str, ...], turn: TurnInput
-) -> None:
+def _progress(call: Call, turn: TurnInput, emit: Emit, text: str) -> None:
+    emit(CallProgressed(call_id=call.id, text=turn.mask(text)))
+
+
+async def _permit(ready: _Ready, saves: Sequence[OpenText], turn: TurnInput) -> None:
+    """Returns when the call may run. Nobody is asked about a call that would be refused anyway."""
+    verdict = turn.policy.judge(ready.tool.name, ready.tool.effect, ready.args)
+    if verdict.decision == "deny":
+        raise failure("policy", "denied", f"This call is not allowed: {verdict.reason}")
+    if verdict.decision == "allow":
+        return
+    preview = await _guarded(ready.tool.preview(ready.args, ready.context), ready.tool.name)
     question = Question(
-        call.id,
-        call.name,
+        ready.call.id,
+        ready.tool.name,
         turn.mask(preview.title),
         verdict.reason,
         turn.mask(preview.diff),
-        msgspec.to_builtins(args),
-        saves,
+        msgspec.to_builtins(ready.args),
+        tuple(buffers.shown(buffer.path, turn.cwd) for buffer in saves if buffer.own_only),
     )
+    await _ask(question, turn)
+
+
+async def _ask(question: Question, turn: TurnInput) -> None:
+    """Returns after a yes; everything else is raised."""
     answer = await turn.approver.ask(question, turn.token)
     turn.token.check()
     if answer.decision in ("yes", "always"):
         return
     if answer.nobody:
-        raise failure(
-            "policy", "nobody_to_ask", f"This call needs a person's yes ({verdict.reason}) and nobody can be asked."
-        )
+        text = f"This call needs a person's yes ({question.reason}) and nobody can be asked."
+        raise failure("policy", "nobody_to_ask", text)
     said = f" They say: {answer.feedback}" if answer.feedback else ""
     raise failure("policy", "refused", f"The user said no to this call.{said}")
 

@@ -12,6 +12,12 @@ class Linkage:
         self._open: dict[str, None] = {}
         self._known: set[str] = set()
 
+    def follow(self, message: Message) -> str:
+        """The next message."""
+        if isinstance(message, ToolMessage):
+            return self.result(message.call_id)
+        return self.calls(calls_of(message))
+
     def calls(self, ids: tuple[str, ...]) -> str:
         """A message that is no result, with the ids of its calls."""
         if problem := self.end():
@@ -41,11 +47,7 @@ def problem_of(messages: Iterable[Message]) -> str:
     """What is wrong with the calls and results of a transcript; "" when nothing is."""
     linkage = Linkage()
     for message in messages:
-        if isinstance(message, ToolMessage):
-            problem = linkage.result(message.call_id)
-        else:
-            problem = linkage.calls(calls_of(message))
-        if problem:
+        if problem := linkage.follow(message):
             return problem
     return linkage.end()
 

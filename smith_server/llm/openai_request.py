@@ -1,11 +1,13 @@
 """A `Request` as the body of an OpenAI Chat Completions request.
 
-Every message is encoded once and kept; a body is one join of such pieces. The transcript itself is
-never changed: what a server would refuse is put right in the copy that is sent.
+Every message is encoded once: what was sent of a conversation is kept, and only what is new in it
+is added. The transcript itself is never changed: what a server would refuse is put right in the
+copy that is sent.
 """
 
 import hashlib
 import re
+from operator import is_
 from typing import Any
 
 from msgspec import Struct
@@ -14,32 +16,35 @@ from smith_server.core.errors import failure
 from smith_server.core.messages import AssistantMessage, Call, Message, Thinking, ToolMessage, ToolSpec, UserMessage
 from smith_server.core.ports import Request
 from smith_server.llm.assemble import read_arguments
-from smith_server.llm.linkage import Linkage, calls_of
+from smith_server.llm.linkage import Linkage
 from smith_server.llm.loose_json import encode
 from smith_server.llm.presets import Preset
 
-_SLACK = 8 * 1024 * 1024
+_CONVERSATIONS = 8
+"""So many are kept encoded, those that were used last."""
+
 _LONGEST_NAME = 64
 _STAND_IN = b'{"role":"user","content":"[The beginning of this conversation is left out.]"}'
 
 
-class _Piece(Struct, frozen=True):
-    """A message and its encoding; `model` is set when the encoding holds for one model only."""
+class _Sent(Struct, frozen=True):
+    """The messages of one request, encoded and joined, and where its calls and results stand."""
 
-    message: Message
+    messages: tuple[Message, ...]
     data: bytes
-    calls: tuple[str, ...]
-    answers: str
-    model: str | None
+    linkage: Linkage
+
+    def begins(self, messages: tuple[Message, ...]) -> bool:
+        """Whether `messages` are these very objects, and perhaps more."""
+        return len(self.messages) <= len(messages) and all(map(is_, self.messages, messages))
 
 
 class OpenAIEncoder:
-    """Encodes the requests of one provider. Serves several conversations, one after the other."""
+    """Encodes the requests of one provider, for several conversations."""
 
     def __init__(self, preset: Preset) -> None:
         self._preset = preset
-        self._pieces: dict[int, _Piece] = {}
-        self._size = 0
+        self._sent: dict[tuple[int, str], _Sent] = {}
         self._system: tuple[str, bytes] = ("", b"")
         self._tools: tuple[tuple[ToolSpec, ...], bytes] = ((), b"")
 
@@ -48,10 +53,8 @@ class OpenAIEncoder:
 
         Raises `AgentFailure` (`protocol`, `unpaired_calls`) when a call lacks its result.
         """
-        pieces = self._linked(request)
-        self._keep_few(pieces)
-        messages = [piece.data for piece in pieces]
-        if pieces and not isinstance(pieces[0].message, UserMessage):
+        messages = [self._joined(request)] if request.messages else []
+        if messages and not isinstance(request.messages[0], UserMessage):
             messages.insert(0, _STAND_IN)
         if request.system:
             messages.insert(0, self._system_message(request.system))
@@ -63,37 +66,24 @@ class OpenAIEncoder:
             self._options(request),
         )
 
-    def _linked(self, request: Request) -> list[_Piece]:
-        linkage, pieces, problem = Linkage(), [], ""
-        for message in request.messages:
-            piece = self._piece(message, request.model)
-            pieces.append(piece)
-            problem = problem or (linkage.result(piece.answers) if piece.answers else linkage.calls(piece.calls))
-        if problem := problem or linkage.end():
+    def _joined(self, request: Request) -> bytes:
+        """All messages with commas between them; those of the last request are not looked at again."""
+        key = (id(request.messages[0]), request.model)
+        sent = self._sent.pop(key, None)
+        if sent is None or not sent.begins(request.messages):
+            sent = _Sent((), b"", Linkage())
+        pieces, problem = [sent.data] if sent.data else [], ""
+        for message in request.messages[len(sent.messages) :]:
+            problem = problem or sent.linkage.follow(message)
+            pieces.append(encode(self._shape(message, request.model)))
+        if problem := problem or sent.linkage.end():
             text = f"The conversation cannot be sent: {problem}. Start a new one with /new, or delete that message."
             raise failure("protocol", "unpaired_calls", text)
-        return pieces
-
-    def _piece(self, message: Message, model: str) -> _Piece:
-        found = self._pieces.get(id(message))
-        if found is not None and found.message is message and found.model in (None, model):
-            return found
-        answers = message.call_id if isinstance(message, ToolMessage) else ""
-        bound = isinstance(message, AssistantMessage) and _is_bound(message)
-        data = encode(self._shape(message, model))
-        piece = _Piece(message, data, calls_of(message), answers, model if bound else None)
-        self._pieces[id(message)] = piece
-        self._size += len(data) - (0 if found is None else len(found.data))
-        return piece
-
-    def _keep_few(self, pieces: list[_Piece]) -> None:
-        """Forget messages of other conversations once they outweigh the one at hand."""
-        if self._size <= _SLACK:
-            return
-        used = sum(len(piece.data) for piece in pieces)
-        if self._size > 2 * used + _SLACK:
-            self._pieces = {id(piece.message): piece for piece in pieces}
-            self._size = used
+        data = b",".join(pieces)
+        self._sent[key] = _Sent(request.messages, data, sent.linkage)
+        if len(self._sent) > _CONVERSATIONS:
+            del self._sent[next(iter(self._sent))]
+        return data
 
     def _system_message(self, system: str) -> bytes:
         if self._system[0] != system:
@@ -175,13 +165,6 @@ class OpenAIEncoder:
         if not longest or len(call_id) <= longest:
             return call_id
         return "call_" + hashlib.blake2b(call_id.encode("utf-8", "replace"), digest_size=12).hexdigest()
-
-
-def _is_bound(message: AssistantMessage) -> bool:
-    return any(
-        (isinstance(part, Thinking) and part.replay) or (isinstance(part, Call) and part.extra)
-        for part in message.parts
-    )
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:

@@ -61,6 +61,11 @@ class HttpProvider:
         for delta in exchange.rest():
             yield masked(delta, self._key)
 
+    def ready(self) -> None:
+        """Raise `AgentFailure` (`transport`) when no request can be sent: key, address or headers are wrong."""
+        if self._problem is not None:
+            raise AgentFailure(self._problem)
+
     async def warm(self) -> None:
         """Open a connection before the first prompt needs it. A failure shows with the prompt."""
         if self._problem is not None:
@@ -77,8 +82,7 @@ class HttpProvider:
 
         Raises `AgentFailure` (`transport`, or `protocol` for a list that is none); ten seconds at most.
         """
-        if self._problem is not None:
-            raise AgentFailure(self._problem)
+        self.ready()
         try:
             async with asyncio.timeout(_LIST_TIME):
                 return await self._list()
@@ -118,8 +122,7 @@ class HttpProvider:
         return {**headers, **self.preset.headers}
 
     def _body(self, request: Request) -> bytes:
-        if self._problem is not None:
-            raise AgentFailure(self._problem)
+        self.ready()
         return self._encoder.body(request)
 
     def _refusal(self) -> AgentError | None:

@@ -1,6 +1,9 @@
 """Settings, conversation and face become the frozen input of one turn."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -11,7 +14,8 @@ from smith_server.config.schema import Settings
 from smith_server.context.prompt import Project, system_prompt
 from smith_server.core.cancel import CancelToken
 from smith_server.core.editor import Editor, Receipt
-from smith_server.core.messages import Message
+from smith_server.core.errors import ToolRefusal
+from smith_server.core.messages import Message, ToolSpec
 from smith_server.core.ports import Approver, Request, Stored
 from smith_server.core.scope import TurnInput
 from smith_server.core.tool import Tool, spec
@@ -21,6 +25,7 @@ from smith_server.runtime.models import provider_settings
 from smith_server.runtime.providers import Providers
 from smith_server.runtime.session import Prompt, Session
 from smith_server.tools.registry import Local, local_tools
+from smith_server.workspace.paths import locate
 from smith_server.workspace.texts import Texts
 
 ROLE = "direct"
@@ -56,10 +61,12 @@ class Wholly:
 
 
 class Kit(Struct, frozen=True):
-    """What a conversation keeps from turn to turn: its editor, its texts, its tools."""
+    """What a conversation keeps from turn to turn; `specs` is what a model is told of its tools."""
 
     editor: Editor
+    texts: Texts
     tools: Mapping[str, Tool]
+    specs: tuple[ToolSpec, ...]
 
 
 class Assembler:
@@ -90,7 +97,7 @@ class Assembler:
             model,
             self.system_prompt(session),
             (),
-            tuple(spec(tool) for tool in kit.tools.values()),
+            kit.specs,
             own.max_output_tokens,
             own.temperature,
             settings.defaults.stream,
@@ -107,6 +114,7 @@ class Assembler:
             token=token,
             cwd=prompt.cwd or session.root,
             mask=secrets.mask(self._environ, secrets.key_variables(settings.llm_config.api_key_env)),
+            adopt=partial(_adopt, kit.texts),
             max_requests=settings.max_requests,
             save_before_run=settings.editor.save_before_run,
         )
@@ -127,11 +135,18 @@ class Assembler:
             texts = Texts(editor, rebase=settings.editor.rebase, environment=self._environ)
             editor.on_late(lambda change, receipt: _late(session, texts, change, receipt))
             local = Local(texts, self._processes, settings.bash.timeout, settings.bash.max_output_bytes)
-            kit = self._kits[session.id] = Kit(editor, local_tools(local))
+            tools = local_tools(local)
+            kit = self._kits[session.id] = Kit(editor, texts, tools, tuple(map(spec, tools.values())))
         return kit
 
 
 def _late(session: Session, texts: Texts, change: str, receipt: Receipt) -> None:
     """A receipt that came too late corrects what is known and reaches the model with the next request."""
     texts.late_receipt(change, receipt)
-    session.inbox.put(f"[The editor answered late: the edit whose fate was unknown is {receipt.status}.]")
+    session.inbox.note(f"[The editor answered late: the edit whose fate was unknown is {receipt.status}.]")
+
+
+async def _adopt(texts: Texts, path: Path) -> None:
+    place = await asyncio.to_thread(locate, str(path), path.parent)
+    with suppress(ToolRefusal):
+        await texts.adopt(place)

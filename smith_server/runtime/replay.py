@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from smith_server.core.conversation import turn_of
 from smith_server.core.events import (
     CallFinished,
-    CallStarted,
     Event,
     MessageAdded,
     OutputDelta,
@@ -14,6 +13,7 @@ from smith_server.core.events import (
     TurnCompleted,
     TurnStarted,
 )
+from smith_server.core.execute import started
 from smith_server.core.messages import AssistantMessage, Call, Message, Text, Thinking, ToolMessage, UserMessage
 
 
@@ -60,5 +60,5 @@ def _part(message: AssistantMessage, part: Text | Thinking | Call) -> Event:
             return OutputDelta(message=message.id, text=text)
         case Thinking(text):
             return ReasoningDelta(message=message.id, text=text)
-        case Call(id, name, arguments):
-            return CallStarted(call_id=id, name=name, arguments=arguments)
+        case Call():
+            return started(part)

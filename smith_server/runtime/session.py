@@ -46,25 +46,38 @@ class Prompt(Struct, frozen=True):
 
 
 class Ticket(Struct, eq=False):
-    """A prompt in line; `done` gets the outcome of its turn."""
+    """A prompt in line; `done` gets the outcome of its turn. `waited` when it did not run at once."""
 
     id: str
     prompt: Prompt
     done: asyncio.Future[TurnOutcome]
+    waited: bool = True
 
 
 class Inbox:
-    """Words for the running turn, taken between two requests."""
+    """What the running turn is told between two requests: words of the person, and notes of ours."""
 
     def __init__(self) -> None:
-        self._texts: list[str] = []
+        self._words: list[str] = []
+        self._notes: list[str] = []
 
     def put(self, text: str) -> None:
-        self._texts.append(text)
+        """Words of the person; without another request they become the next prompt."""
+        self._words.append(text)
+
+    def note(self, text: str) -> None:
+        """Something for the model to know; waits for the next request, however long that takes."""
+        self._notes.append(text)
 
     def take(self) -> Sequence[str]:
-        texts, self._texts = self._texts, []
-        return texts
+        """Everything, notes first."""
+        notes, self._notes = self._notes, []
+        return [*notes, *self.left()]
+
+    def left(self) -> Sequence[str]:
+        """The words that no request has taken."""
+        words, self._words = self._words, []
+        return words
 
 
 class Session:
@@ -106,8 +119,8 @@ class Session:
         """
         if self.busy and not queue:
             raise failure("policy", "turn_active", "A turn is running. Cancel it, or send the prompt with `queue`.")
-        ticket = Ticket(secrets.token_urlsafe(9), prompt, asyncio.get_running_loop().create_future())
         waits = self.busy
+        ticket = Ticket(secrets.token_urlsafe(9), prompt, asyncio.get_running_loop().create_future(), waits)
         self._queue.append(ticket)
         if waits:
             self.emit(PromptQueued(id=ticket.id, text=prompt.text))
@@ -169,7 +182,7 @@ class Session:
     async def _turn(self, ticket: Ticket) -> None:
         record, token = TurnRecord(self.talk.begin_turn()), CancelToken()
         self._running = (record, token, ticket)
-        self.emit(TurnStarted(text=ticket.prompt.text, queued=ticket.id))
+        self.emit(TurnStarted(text=ticket.prompt.text, queued=ticket.id if ticket.waited else ""))
         message = UserMessage(self.talk.mint(), ticket.prompt.text, ticket.prompt.attached)
         self.talk.add(message)
         self.emit(MessageAdded(message=message))
@@ -177,7 +190,19 @@ class Session:
         self.emit(_last_event(end))
         await self._bus.told()
         self._running = None
+        for text in self.inbox.left():
+            await self._next_prompt(text, dropped=token.requested)
         ticket.done.set_result(record.outcome())
+
+    async def _next_prompt(self, text: str, *, dropped: bool) -> None:
+        """Words that came too late for their turn."""
+        ticket = Ticket(secrets.token_urlsafe(9), Prompt(text), asyncio.get_running_loop().create_future())
+        if dropped:
+            self._drop(ticket)
+            return
+        self._queue.append(ticket)
+        self.emit(PromptQueued(id=ticket.id, text=text))
+        await self._bus.told()
 
     async def _run(self, prompt: Prompt, token: CancelToken, emit: Emit) -> TurnEnd:
         """The turn, whatever it raises; afterwards every call has its result."""

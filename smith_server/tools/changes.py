@@ -41,7 +41,7 @@ class Changes:
         while len(self._shown) >= _MOST_SHOWN:
             del self._shown[next(iter(self._shown))]
         self._shown[context.call_id] = place.real
-        return Preview(f"{'create' if plan.created else self._verb} {place.name}", _diff(place, plan))
+        return Preview(f"{place.name}{' (a new file)' if plan.created else ''}", _diff(place, plan))
 
     async def run(self, wish: Wish, context: ToolContext) -> ToolResult:
         """Do it; the result has the new hash and, for edits of parts, the lines as they are now."""
@@ -54,7 +54,7 @@ class Changes:
         plan = await self._texts.change(place, wish.edit, wish.hash, f"{self._verb} {place.name}")
         return ToolResult(
             _told(place, plan),
-            _summary(place, plan),
+            _summary(plan),
             diff=_diff(place, plan),
             mutation="none" if plan.is_nothing else "attempted",
             touched=(place.real,) if plan.ground.buffer is None and not plan.is_nothing else (),
@@ -81,20 +81,24 @@ def _told(place: Place, plan: Plan) -> str:
 def _what(plan: Plan) -> str:
     made = plan.made
     if plan.created:
-        return f"created, {made.line_delta} lines"
+        return f"created, {_lines(str(made.line_delta))}"
     if plan.is_nothing:
         return "nothing to change, the text is so already"
-    delta = f", {made.line_delta:+d} lines" if made.line_delta else ""
+    delta = f", {_lines(f'{made.line_delta:+d}')}" if made.line_delta else ""
     if made.last < made.first:
         return f"lines removed at {made.first}{delta}"
     lines = f"line {made.first}" if made.first == made.last else f"lines {made.first}-{made.last}"
     return f"{lines} changed{delta}"
 
 
-def _summary(place: Place, plan: Plan) -> str:
+def _lines(count: str) -> str:
+    return f"{count} line" if count in ("1", "+1", "-1") else f"{count} lines"
+
+
+def _summary(plan: Plan) -> str:
     """For the person."""
     if plan.is_nothing:
-        return f"{place.name}: no change"
+        return "no change"
     changed = counts(plan.ground.text, plan.made.hunks)
     where = "buffer, not saved" if plan.ground.buffer is not None else "created" if plan.created else "on disk"
-    return f"{place.name}: +{changed.added} −{changed.removed} ({where})"
+    return f"+{changed.added} −{changed.removed} ({where})"

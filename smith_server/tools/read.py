@@ -36,7 +36,7 @@ class Read:
     async def preview(self, args: ReadArgs, context: ToolContext) -> Preview:
         """The name of the file."""
         place = await asyncio.to_thread(locate, args.path, context.cwd)
-        return Preview(f"read {place.name}")
+        return Preview(place.name)
 
     async def run(self, args: ReadArgs, context: ToolContext) -> ToolResult:
         """The lines from `offset` on, as many as were asked for and fit."""
@@ -47,7 +47,7 @@ class Read:
         last = args.offset + len(shown) - 1
         head = f"hash {view.hash}; {_extent(args.offset, last, len(lines))}{_state(view)}"
         more = [f"[next offset: {last + 1}]"] if shown and last < len(lines) else []
-        summary = f"{place.name}: {_extent(args.offset, last, len(lines))}"
+        summary = _extent(args.offset, last, len(lines))
         return ToolResult("\n".join([head, *shown, *more]), summary)
 
 

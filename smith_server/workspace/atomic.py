@@ -55,23 +55,26 @@ def create_file(place: Place, data: bytes) -> None:
 
 def remove_leftovers(folder: Path) -> list[Path]:
     """Remove the temporary files in `folder` whose writer is dead; returns them."""
-    removed = []
-    with suppress(OSError), _opened(folder) as descriptor, os.scandir(descriptor) as entries:
-        for entry in entries:
-            if _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                with suppress(OSError):
-                    _remove_if_left(descriptor, entry.name)
-                    removed.append(folder / entry.name)
-    return removed
+    try:
+        left = [path for path in folder.iterdir() if _TEMPORARY.fullmatch(path.name)]
+    except OSError:
+        return []
+    return [path for path in left if _remove_if_left(path)]
 
 
-def _remove_if_left(folder: int, name: str) -> None:
-    descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+def _remove_if_left(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.unlink(name, dir_fd=folder)
+        path.unlink()
+    except OSError:
+        return False
     finally:
         os.close(descriptor)
+    return True
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 `apply` is the only entry. Line ends come from the text that is edited, never from the model.
 """
 
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Literal
 
 from msgspec import Struct
@@ -41,6 +41,9 @@ class Rewrite(Struct, frozen=True):
 
 Edit = LineEdit | ExactEdit | Rewrite
 
+_MARK = "\ufeff"
+"""A mark of the encoding belongs to the file: none is brought in at the begin of a text."""
+
 
 class Edited(Struct, frozen=True):
     """A text after an edit. Lines `first` to `last` (from 1) are new; none are when `last < first`."""
@@ -63,16 +66,21 @@ def apply(edit: Edit, text: str, *, keep_final_end: bool = False) -> Edited:
             hunks = _by_lines(edit, text, keep_final_end)
         case ExactEdit():
             hunks = _exact(edit, text)
-            new_text = apply_hunks(text, hunks)
-            if keep_final_end and new_text != (ended := _with_final_end_of(text, new_text)):
-                hunks = hunks_between(text, ended)
         case Rewrite():
             hunks = _rewrite(edit, text)
-    return edited(text, apply_hunks(text, hunks), hunks)
+    new_text = apply_hunks(text, hunks)
+    if keep_final_end and isinstance(edit, ExactEdit):
+        new_text = _with_final_end_of(text, new_text)
+    given = edit.new if isinstance(edit, ExactEdit) else edit.content
+    if given.startswith(_MARK) and not text.startswith(_MARK):
+        new_text = new_text.removeprefix(_MARK)
+    return edited(text, new_text, hunks)
 
 
-def edited(text: str, new_text: str, hunks: tuple[Hunk, ...]) -> Edited:
-    """The same with the changed lines counted."""
+def edited(text: str, new_text: str, hunks: tuple[Hunk, ...] = ()) -> Edited:
+    """`new_text` in place of `text`, with the changed lines counted; `hunks` are used if they lead there."""
+    if not hunks or apply_hunks(text, hunks) != new_text:
+        hunks = hunks_between(text, new_text)
     delta = line_count(new_text) - line_count(text)
     changes = line_changes(text, hunks)
     if not changes:
@@ -146,11 +154,8 @@ def _whole_lines(content: str) -> str:
 
 def _ending(lines: list[str], start: int, end: int) -> str:
     """The end for new lines in place of `lines[start:end]`: of the first of these, of one before, of one after."""
-    own = end_of(lines[start]) if start < end else ""
-    if own:
-        return own
-    before = next((end_of(line) for line in reversed(lines[:start]) if end_of(line)), "")
-    return before or next((end_of(line) for line in lines[start:] if end_of(line)), "\n")
+    nearest_first = chain(range(start, min(start + 1, end)), range(start - 1, -1, -1), range(start, len(lines)))
+    return next((ending for index in nearest_first if (ending := end_of(lines[index]))), "\n")
 
 
 def _exact(edit: ExactEdit, text: str) -> tuple[Hunk, ...]:
@@ -215,8 +220,9 @@ def _regions(starts: list[int], places: list[int], length: int) -> list[tuple[in
         while starts[last + 1] < place + length:
             last += 1
         if regions and line < regions[-1][1]:
-            first, _, members = regions.pop()
-            regions.append((first, last + 1, [*members, place]))
+            first, _, members = regions[-1]
+            members.append(place)
+            regions[-1] = (first, last + 1, members)
         else:
             regions.append((line, last + 1, [place]))
     return regions

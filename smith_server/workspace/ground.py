@@ -1,6 +1,5 @@
 """What stands at a place now, in the buffer if it is open, else on disk, and whether it may be edited."""
 
-import codecs
 import re
 from typing import Literal
 
@@ -12,8 +11,8 @@ from smith_server.workspace.files import OnDisk, require_writable
 from smith_server.workspace.paths import Place
 from smith_server.workspace.text import decode, is_unicode, line_ends, text_hash
 
-_EMACS_ENDS = re.compile(r"-(unix|dos|mac)$")
-_HOLDS_ALL = ("", "undecided", "prefer-utf-8", "utf-8-emacs")
+_DECORATION = re.compile(r"^iso-(?=latin)|(?<=latin)-(?=\d)|-(unix|dos|mac)$")
+_HOLDS_ALL = re.compile(r"|undecided|prefer-utf-8|utf.*|ucs-?4.*")
 
 
 class Ground(Struct, frozen=True):
@@ -78,14 +77,17 @@ def require_editable(ground: Ground) -> None:
 
 
 def require_holds(ground: Ground, text: str) -> None:
-    """Raise `unsupported_encoding` when the buffer's encoding cannot hold `text`: the user could not save any more."""
+    """Raise `unsupported_encoding` when the buffer's encoding cannot hold `text`: the user could not save any more.
+
+    Encodings have the names that Neovim and Emacs give them.
+    """
     if text.isascii():
         return
-    encoding = _EMACS_ENDS.sub("", ground.encoding.lower())
-    if encoding in _HOLDS_ALL:
+    encoding = _DECORATION.sub("", ground.encoding.lower())
+    if _HOLDS_ALL.fullmatch(encoding):
         return
     try:
-        text.encode(codecs.lookup(encoding).name)
+        text.encode(encoding)
     except LookupError:
         raise _encoding(f"{ground.place.name} is in the encoding {encoding}, which is not known here") from None
     except UnicodeEncodeError as problem:

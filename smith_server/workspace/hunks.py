@@ -50,13 +50,16 @@ def block_hunks(old: Sequence[str], new: Sequence[str], start: int) -> list[Hunk
 
 def joined(hunks: Sequence[Hunk]) -> tuple[Hunk, ...]:
     """`hunks`, those that touch made one, so that all are apart from each other."""
-    kept: list[Hunk] = []
+    groups: list[list[Hunk]] = []
     for hunk in hunks:
-        if kept and kept[-1].end == hunk.start:
-            last = kept.pop()
-            hunk = Hunk(last.start, last.old + hunk.old, last.new + hunk.new)
-        kept.append(hunk)
-    return tuple(kept)
+        if groups and groups[-1][-1].end == hunk.start:
+            groups[-1].append(hunk)
+        else:
+            groups.append([hunk])
+    return tuple(
+        Hunk(group[0].start, "".join(hunk.old for hunk in group), "".join(hunk.new for hunk in group))
+        for group in groups
+    )
 
 
 def apply_hunks(text: str, hunks: Sequence[Hunk]) -> str:

@@ -4,16 +4,15 @@ from contextlib import suppress
 
 from msgspec import Struct, structs
 
-from smith_server.core.editor import Hunk
 from smith_server.core.errors import ToolRefusal
 from smith_server.workspace.edits import Edit, Edited, LineEdit, Rewrite, apply, check_range, check_text, edited
 from smith_server.workspace.ground import Ground, no_ground
-from smith_server.workspace.hunks import hunks_between, line_changes
+from smith_server.workspace.hunks import line_changes
 from smith_server.workspace.ledger import Ledger, Step, carried
 from smith_server.workspace.paths import Place
 from smith_server.workspace.rebase import rebased
 from smith_server.workspace.stale import mismatch
-from smith_server.workspace.text import only_line_end, text_hash
+from smith_server.workspace.text import decode, only_line_end, text_hash
 
 
 class Plan(Struct, frozen=True):
@@ -46,8 +45,10 @@ class Plan(Struct, frozen=True):
 def plan_creation(place: Place, edit: Rewrite) -> Plan:
     """A file that is not there yet, with exactly the content that was given."""
     check_text(edit.content)
-    made = edited("", edit.content, (Hunk(0, "", edit.content),) if edit.content else ())
-    return Plan(no_ground(place), edit, made, text_hash(made.text), created=True)
+    decoded = decode(edit.content.encode())
+    ground = structs.replace(no_ground(place), bom=decoded.bom)
+    made = edited("", decoded.text)
+    return Plan(ground, edit, made, text_hash(made.text), created=True)
 
 
 def plan_edit(ground: Ground, edit: Edit, given: str, ledger: Ledger, *, rebase: bool) -> Plan:
@@ -65,11 +66,18 @@ def plan_edit(ground: Ground, edit: Edit, given: str, ledger: Ledger, *, rebase:
     steps = ledger.own_since(real, base_hash, ground.hash)
     if steps is not None:
         made = _applied_to(ground, _carried(ground, edit, steps, base))
-        return Plan(ground, edit, made, text_hash(made.text), base, seen=seen)
+        return Plan(ground, edit, made, _hash_after(ground, made), base, seen=seen)
     moved = _moved(ground, edit, base) if rebase else None
     if moved is None:
         raise mismatch(ground, edit, base)
-    return Plan(ground, edit, moved, text_hash(moved.text), base, rebased=True, seen=False)
+    return Plan(ground, edit, moved, _hash_after(ground, moved), base, rebased=True, seen=False)
+
+
+def _hash_after(ground: Ground, made: Edited) -> str:
+    """The hash that the text will have; on disk a U+FEFF that came to the front is a mark from then on."""
+    if ground.buffer is None and not ground.bom:
+        return text_hash(made.text.removeprefix("\ufeff"))
+    return text_hash(made.text)
 
 
 def _carried(ground: Ground, edit: Edit, steps: tuple[Step, ...], base: str | None) -> Edit:
@@ -91,7 +99,7 @@ def _applied_to(ground: Ground, edit: Edit) -> Edited:
     if new_text and not new_text.endswith("\n"):
         new_text += "\n"
     new_text = new_text.replace("\n", ground.text) or ground.text
-    return edited(ground.text, new_text, hunks_between(ground.text, new_text))
+    return edited(ground.text, new_text)
 
 
 def _moved(ground: Ground, edit: Edit, base: str | None) -> Edited | None:

@@ -31,6 +31,7 @@ from smith_server.workspace.ledger import Ledger, Step
 from smith_server.workspace.paths import Place
 from smith_server.workspace.plan import Plan, plan_creation, plan_edit
 from smith_server.workspace.stale import mismatch
+from smith_server.workspace.text import only_line_end
 
 T = TypeVar("T")
 _MOST_TRIES = 3
@@ -92,7 +93,7 @@ class Texts:
         self._ledger.note_read(place.real, ground.hash, ground.text)
         return View(
             place,
-            ground.text,
+            "" if ground.buffer is not None and only_line_end(ground.text) else ground.text,
             ground.hash,
             ground.source,
             ground.encoding,
@@ -120,7 +121,7 @@ class Texts:
             plan = plan_creation(place, edit)
         else:
             require_editable(ground)
-            plan = plan_edit(ground, edit, given, self._ledger, rebase=self._rebase)
+            plan = await asyncio.to_thread(plan_edit, ground, edit, given, self._ledger, rebase=self._rebase)
         return structs.replace(plan, notes=await self._notes(plan))
 
     async def change(self, place: Place, edit: Edit, known_hash: str = "", label: str = "") -> Plan:
@@ -141,6 +142,8 @@ class Texts:
                 raise receipts.refusal(receipt, place.name)
             # Worked out again for the text there is now: that refuses it, or finds that it still fits.
             plan = await self.plan(place, edit, known_hash)
+        if receipt.status == "gone":
+            raise receipts.refusal(receipt, place.name)
         raise mismatch(plan.ground, edit, plan.base)
 
     async def adopt(self, place: Place) -> str:
@@ -169,7 +172,7 @@ class Texts:
     async def _ground(self, place: Place, *, certain: bool = False) -> Ground:
         buffer = await self._editor.open_text(place.real, certain=certain)
         if buffer is None:
-            return ground_on_disk(await asyncio.to_thread(read_file, place, self._most_bytes))
+            return await asyncio.to_thread(lambda: ground_on_disk(read_file(place, self._most_bytes)))
         if len(buffer.text) > self._most_bytes:
             raise self._too_large(place)
         return ground_in_buffer(place, buffer)
@@ -231,8 +234,7 @@ class Texts:
             ground = await self._ground(plan.ground.place)
             if ground.hash != receipt.hash:
                 return plan
-            hunks = hunks_between(plan.ground.text, ground.text)
-            plan = structs.replace(plan, made=edited(plan.ground.text, ground.text, hunks))
+            plan = structs.replace(plan, made=edited(plan.ground.text, ground.text))
         self._note(plan)
         return plan
 

@@ -117,11 +117,11 @@ def test_a_broad_catch_is_one_that_swallows_everything(handler: str, count: int)
 def test_broad_catches_are_allowed_in_their_places_only() -> None:
     caught = "try:\n  x()\nexcept Exception:\n  pass\n"
     allowed = measure("smith_server/core/execute.py", caught)
-    stray = measure("smith_server/store/db.py", caught)
+    stray = measure("smith_server/config/layers.py", caught)
 
     assert list(broad_catches([allowed])) == []
     assert list(broad_catches([allowed, stray])) == [
-        "smith_server/store: 1 broad catches, at most 0: smith_server/store/db.py"
+        "smith_server/config: 1 broad catches, at most 0: smith_server/config/layers.py"
     ]
 
 

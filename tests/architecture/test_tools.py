@@ -75,7 +75,7 @@ def run_tests(folder: Path, text: str, **variables: str) -> subprocess.Completed
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-NEEDS_NVIM = "@pytest.mark.nvim\ndef test_it(): pass"
+NEEDS_EMACS = "@pytest.mark.emacs\ndef test_it(): pass"
 SKIPS = "def test_it(): pytest.skip('later')"
 SEES_THE_PERSON = (
     "def test_it():\n"
@@ -87,8 +87,8 @@ SEES_THE_PERSON = (
 @pytest.mark.parametrize(
     ("text", "variables", "code", "word"),
     [
-        (NEEDS_NVIM, {}, 0, "nvim is not installed"),
-        (NEEDS_NVIM, {"CI": "true"}, 0, "1 passed"),
+        (NEEDS_EMACS, {}, 0, "emacs is not installed"),
+        (NEEDS_EMACS, {"CI": "true"}, 0, "1 passed"),
         (SKIPS, {}, 0, "1 skipped"),
         (SKIPS, {"CI": "true"}, 1, "1 skipped"),
         (

@@ -7,7 +7,7 @@ from smith_server.core.conversation import Conversation
 from smith_server.core.editor import DiskMark, OpenText, SaveOutcome
 from smith_server.core.errors import ToolRefusal
 from smith_server.core.events import CallProgressed, Event, FilesChanged
-from smith_server.core.execute import MOST_CONTENT, execute, run_call
+from smith_server.core.execute import MOST_CONTENT, MOST_TITLE, execute, run_call, title_of
 from smith_server.core.messages import AssistantMessage, Call, ToolMessage
 from smith_server.core.ports import Answer
 from smith_server.core.scope import TurnInput
@@ -146,6 +146,22 @@ async def test_secrets_and_long_results_do_not_get_through() -> None:
     assert message.content.startswith("[key]xxx")
     assert message.content.endswith("[5 more characters left out]")
     assert [event.text for event in events if isinstance(event, CallProgressed)] == ["[key]"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "title"),
+    [
+        ('{"path": "a.py", "content": "x"}', "a.py"),
+        ('{"command": "ls\\n  -l", "timeout": 3}', "ls -l"),
+        ('{"command": "' + "x" * 200 + '"}', "x" * (MOST_TITLE - 1) + "…"),
+        ('{"path": 3}', ""),
+        ("{", ""),
+        ("[1]", ""),
+        ("", ""),
+    ],
+)
+def test_a_call_is_named_by_its_most_telling_argument(arguments: str, title: str) -> None:
+    assert title_of(arguments) == title
 
 
 class EditorWithBuffers(NoEditor):

@@ -4,6 +4,7 @@ import os
 import secrets
 import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from llmock.pytest_plugin import LLMock
 from smith_server.workspace.text import text_hash
 from tests.e2e.neovim import Neovim, until
 from tests.e2e.processes import living
-from tests.e2e.world import World
+from tests.e2e.world import REPOSITORY, World
 
 pytestmark = pytest.mark.nvim
 
@@ -75,7 +76,8 @@ def test_an_edit_lands_in_an_unsaved_buffer_as_one_undo_step(world: World, model
 def test_typing_into_the_same_line_makes_the_edit_stale(world: World, model: LLMock, nvim: Neovim) -> None:
     buffer = nvim.edit(world.file("a.py", "one\ntwo\nthree\n"))
     model.call_tool("read", {"path": "a.py"})
-    model.delay(0.8)
+    model.delay(0)
+    model.delay(2.0)
     model.call_tool("replace", {"path": "a.py", "old": "two", "new": "agent", "hash": text_hash("one\ntwo\nthree\n")})
     model.reply("Refused, I see.")
     nvim.send("change it")
@@ -93,7 +95,8 @@ def test_typing_elsewhere_never_hits_the_wrong_line(world: World, model: LLMock,
     world.settings(f"[editor]\nrebase = {str(rebase).lower()}\n")
     buffer = nvim.edit(world.file("a.py", "one\ntwo\nthree\n"))
     model.call_tool("read", {"path": "a.py"})
-    model.delay(0.8)
+    model.delay(0)
+    model.delay(2.0)
     edit = {"operation": "replace", "start_line": 2, "end_line": 2, "content": "agent", "path": "a.py"}
     model.call_tool("edit", {**edit, "hash": text_hash("one\ntwo\nthree\n")})
     model.reply("So.")
@@ -210,14 +213,13 @@ def test_a_file_opened_through_a_link_and_an_edit_after_a_save(world: World, mod
     assert (world.root / "link.txt").is_symlink()
 
 
-def test_a_question_is_answered_with_a_key_and_shows_the_change(world: World, nvim: Neovim) -> None:
+def test_a_question_is_answered_and_shows_the_change(world: World) -> None:
     world.script(
         [{"call": "read", "arguments": {"path": "a.py"}}],
         [{"call": "replace", "arguments": {"path": "a.py", "old": "two", "new": "agent"}}],
         [{"text": "Done with it."}],
     )
-    running = Neovim(world)
-    try:
+    with started(world) as running:
         buffer = running.edit(world.file("a.py", "one\ntwo\n"))
         running.nvim.command("Smith")
         running.send("change it")
@@ -226,8 +228,6 @@ def test_a_question_is_answered_with_a_key_and_shows_the_change(world: World, nv
         running.nvim.command("Smith yes")
         running.shows("Done with it.")
         assert running.text(buffer) == "one\nagent"
-    finally:
-        running.close()
 
 
 @pytest.fixture
@@ -238,18 +238,73 @@ def script(world: World) -> World:
 
 def test_the_cancel_key_stops_a_stream_and_keeps_its_text(script: World) -> None:
     script.script([{"text": "word " * 400, "size": 5, "delay": 0.02}], [{"text": "The next turn works."}])
-    running = Neovim(script)
-    try:
+    with started(script) as running:
         running.nvim.command("Smith")
         running.send("talk")
         running.shows("word word word")
-        running.keys("<Esc><C-c>")
-        running.shows("Cancelled.")
-        running.send("again")
-        running.shows("The next turn works.")
+        stop_with_a_key(running)
         assert "word word word" in running.chat()
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["sleep {mark} & sleep {mark}", "trap '' TERM; sleep {mark} & sleep {mark}"],
+    ids=["with a child in the background", "ignores TERM"],
+)
+def test_the_cancel_key_stops_a_command_and_leaves_no_process(script: World, command: str) -> None:
+    mark = f"60.{secrets.randbelow(10**9):09d}"
+    script.script(
+        [{"call": "bash", "arguments": {"command": command.format(mark=mark)}}], [{"text": "The next turn works."}]
+    )
+    with started(script) as running:
+        running.nvim.command("Smith")
+        running.send("run it")
+        until(lambda: len(living(f"sleep {mark}")) >= 2)
+        stop_with_a_key(running)
+        assert living(mark) == []
+
+
+def test_the_cancel_key_withdraws_a_question(world: World) -> None:
+    world.script([{"call": "bash", "arguments": {"command": "touch ran"}}], [{"text": "The next turn works."}])
+    with started(world) as running:
+        running.nvim.command("Smith")
+        running.send("run it")
+        running.shows("May I run bash")
+        stop_with_a_key(running)
+        assert not (world.root / "ran").exists()
+
+
+def test_the_cancel_key_works_in_a_buffer_that_the_turn_has_changed(script: World) -> None:
+    edit = {"path": "a.py", "old": "two", "new": "agent"}
+    script.script(
+        [{"call": "read", "arguments": {"path": "a.py"}}],
+        [{"call": "replace", "arguments": edit}],
+        [{"wait": 60}],
+        [{"text": "The next turn works."}],
+    )
+    with started(script) as running:
+        buffer = running.edit(script.file("a.py", "one\ntwo\n"))
+        running.send("change it")
+        until(lambda: running.text(buffer) == "one\nagent")
+        stop_with_a_key(running)
+        assert running.text(buffer) == "one\nagent"
+
+
+@contextmanager
+def started(world: World) -> Iterator[Neovim]:
+    running = Neovim(world)
+    try:
+        yield running
     finally:
         running.close()
+
+
+def stop_with_a_key(running: Neovim) -> None:
+    """Below a second, and the next turn works."""
+    running.keys("<Esc><C-c>")
+    until(lambda: "Cancelled." in running.chat(), 1.0)
+    running.send("again")
+    running.shows("The next turn works.")
 
 
 def test_a_killed_editor_takes_server_and_children_with_it(script: World) -> None:
@@ -274,6 +329,6 @@ def test_health_and_help_answer(world: World, nvim: Neovim) -> None:
     report = nvim.text(nvim.nvim.current.buffer.number)
     assert "smith" in report
     assert "ERROR" not in report
-    nvim.nvim.command("helptags ALL")
+    nvim.nvim.command(f"helptags {REPOSITORY / 'editors' / 'nvim' / 'doc'}")
     nvim.nvim.command("help smith")
     assert nvim.nvim.current.buffer.name.endswith("smith.txt")

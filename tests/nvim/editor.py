@@ -28,6 +28,7 @@ class TestEditor:
 
     def __init__(self, folder: Path, server: TestServer) -> None:
         self.server = server
+        self._closed = False
         argv = [find_nvim(), "--embed", "--headless", "-u", "NONE", "-i", "NONE", "-n", "--cmd", f"cd {folder}"]
         self.nvim = pynvim.attach("child", argv=argv)
         self.nvim.ui_attach(100, 40, rgb=True, ext_linegrid=True)
@@ -37,6 +38,9 @@ class TestEditor:
         self.lua("require('smith').setup({ cmd = ..., start_insert = false })", command)
 
     def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
         with contextlib.suppress(EOFError, OSError):
             self.nvim.command("qa!")
         with contextlib.suppress(EOFError, OSError, RuntimeError):

@@ -52,6 +52,8 @@ def relay(path: str) -> None:
     threading.Thread(target=outward, daemon=True).start()
     while (body := read_frame(sys.stdin.buffer)) is not None:
         wire.sendall(body + b"\n")
+        if json.loads(body).get("method") == "exit":
+            break
     wire.shutdown(socket.SHUT_RDWR)
 
 

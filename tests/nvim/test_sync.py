@@ -1,4 +1,3 @@
-import os
 from pathlib import Path
 
 import pytest
@@ -241,7 +240,7 @@ def test_an_unmodified_buffer_takes_a_change_on_disk_with_cursor_view_and_marks(
     new = ["first", *lines[:9], *lines[14:]]
     target = path if how == "write" else path.with_name("fresh")
     target.write_text("\n".join(new) + "\n")
-    os.replace(target, path)
+    target.replace(path)
     changed(server, path)
     assert until(lambda: editor.lines() == new)
     places = """

@@ -221,3 +221,32 @@ async def test_held_prompts_run_before_the_next_one(stage: Stage) -> None:
         "old",
         "new",
     ]
+
+
+async def test_words_that_come_too_late_for_their_turn_are_the_next_prompt(stage: Stage) -> None:
+    gate = asyncio.Event()
+    stage.provider.replies = [[gate, *answer("one")], answer("two")]
+    await stage.session.submit(Prompt("1"))
+    await stage.until(TurnStarted)
+    stage.session.inbox.put("and this")
+    gate.set()
+    while stage.session.busy:
+        await asyncio.sleep(0)
+    texts = [message.text for message in stage.session.talk.messages]
+    assert texts == ["1", "one", "and this", "two"]
+
+
+async def test_words_for_a_turn_that_is_cancelled_come_back(stage: Stage) -> None:
+    stage.provider.replies = [[asyncio.Event()]]
+    await stage.session.submit(Prompt("1"))
+    await stage.until(TurnStarted)
+    stage.session.inbox.put("and this")
+    await stage.session.cancel()
+    assert [event.text for event in stage.events(PromptDropped)] == ["and this"]
+
+
+async def test_a_note_waits_for_the_next_request(stage: Stage) -> None:
+    stage.session.inbox.note("[late]")
+    stage.provider.replies = [answer("well")]
+    await (await stage.session.submit(Prompt("1"))).done
+    assert [message.text for message in stage.provider.requests[0].messages] == ["1", "[late]"]

@@ -191,6 +191,22 @@ def test_what_cannot_be_done_is_named(edit, text, expected):
     assert code(edit, text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "edit", "expected"),
+    [
+        ("a\n", LineEdit("replace", 1, 1, "\ufeffx"), "x\n"),
+        ("a\n", LineEdit("insert", 1, 1, "\ufeff"), "\na\n"),
+        ("a\n", Rewrite("\ufeffa\n"), "a\n"),
+        ("\ufeffa\n", Rewrite("\ufeffb\n"), "\ufeffb\n"),
+        ("a\nb\n", LineEdit("replace", 2, 2, "\ufeffx"), "a\n\ufeffx\n"),
+        ("a\n\ufeffb\n", LineEdit("delete", 1, 1), "\ufeffb\n"),
+    ],
+)
+def test_a_mark_of_the_encoding_never_comes_in_with_the_text(text, edit, expected):
+    made = apply(edit, text)
+    assert (made.text, apply_hunks(text, made.hunks)) == (expected, expected)
+
+
 def test_several_matches_are_counted_and_placed():
     said = message(ExactEdit("a", "x"), "a\nb\na a\n")
     assert said.startswith("`old` stands in the file 3 times (lines 1, 3, 3).")

@@ -69,7 +69,8 @@ class Neovim:
         try:
             wait(f"the chat says {text!r}", lambda: text in self.chat(), seconds)
         except NotSeen as problem:
-            raise NotSeen(f"{problem}. The chat was:\n{self.chat()}") from None
+            said = self.lua("return vim.fn.execute('messages')")
+            raise NotSeen(f"{problem}. The chat was:\n{self.chat()}\nNeovim said:{said}") from None
 
     def close(self) -> None:
         """Leave the editor; whatever is in its buffers is dropped."""

@@ -27,7 +27,8 @@ def main(program: str) -> int:
         project = Path(folder) / "shop"
         shutil.copytree(HERE / "project", project)
         told, problem = play(program, project / "prices.py", visible)
-    print("\n".join(told))
+    if visible:
+        print("\n".join(told))
     if problem:
         print(f"\nThe demo stopped: {problem}", file=sys.stderr)
         return 1

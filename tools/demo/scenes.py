@@ -23,7 +23,7 @@ class Story:
 
     def title(self, text: str) -> None:
         """Begin a scene."""
-        self.told.append(f"\n{text}")
+        self._tell(f"\n{text}")
         self.nvim.caption(text, 2.5)
 
     def check(self, text: str, holds: bool) -> None:
@@ -32,8 +32,13 @@ class Story:
             raise NotSeen(
                 f"it is not so that {text}. The buffer was:\n{self.nvim.text()}\nThe chat was:\n{self.nvim.chat()}"
             )
-        self.told.append(f"  checked: {text}")
+        self._tell(f"  checked: {text}")
         self.nvim.caption(f"checked: {text}", 1.5)
+
+    def _tell(self, line: str) -> None:
+        self.told.append(line)
+        if not self.nvim.visible:
+            print(line, flush=True)
 
     def ask(self, prompt: str) -> None:
         """Type a prompt in the chat and send it, as a person would."""

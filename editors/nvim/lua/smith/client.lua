@@ -1,13 +1,12 @@
 -- One server process per project root, held by Neovim's own LSP client. Knows the wire, not what it carries.
 
-local edit = require('smith.edit')
 local config = require('smith.config')
 local log = require('smith.log')
 local protocol = require('smith.protocol')
+local wire = require('smith.wire')
 
 local M = {}
 
-local NEW_API = vim.fn.has('nvim-0.11') == 1
 local EXECUTE = 'workspace/executeCommand'
 
 ---@class smith.Listener what a connection tells and whom it asks
@@ -30,16 +29,6 @@ Connection.__index = Connection
 
 ---@type table<string, smith.Connection>
 local connections = {}
-
--- Before 0.11 the functions of a client took no client.
----@param client vim.lsp.Client
----@param name string
-local function call(client, name, ...)
-  if NEW_API then
-    return client[name](client, ...)
-  end
-  return client[name](...)
-end
 
 ---@param method string
 ---@param serve fun(params: table): table?
@@ -67,27 +56,6 @@ local function handlers_of(self)
   end
   handlers[protocol.method.event] = handler_of(protocol.method.event, self.listener.event)
   return handlers
-end
-
----@return table
-local function announced()
-  return { protocol = protocol.version, events = true, applyEdit = true, review = false }
-end
-
----@return table
-local function capabilities()
-  local own = vim.lsp.protocol.make_client_capabilities()
-  own.general = vim.tbl_extend('force', own.general or {}, { positionEncodings = { 'utf-8', 'utf-16', 'utf-32' } })
-  own.experimental = vim.tbl_extend('force', own.experimental or {}, { smith = announced() })
-  return own
-end
-
--- The server measures deadlines by this clock.
----@param params table of `initialize`
-local function tell_time(params)
-  local now = edit.now()
-  params.capabilities.experimental.smith.now = now
-  params.initializationOptions = vim.tbl_extend('force', config.values.init_options, { now = now })
 end
 
 ---@param self smith.Connection
@@ -155,27 +123,15 @@ local function lsp_config(self)
     cmd = starter(self),
     root_dir = self.root,
     handlers = handlers_of(self),
-    capabilities = capabilities(),
+    capabilities = wire.capabilities(),
     init_options = config.values.init_options,
-    before_init = tell_time,
+    before_init = wire.tell_time,
     on_init = function()
       vim.schedule(function()
         became_ready(self)
       end)
     end,
   }
-end
-
----@param settings table
----@return integer?
-local function launch(settings)
-  if NEW_API then
-    local function never()
-      return false
-    end
-    return vim.lsp.start(settings, { attach = false, reuse_client = never, silent = true })
-  end
-  return vim.lsp['start_client'](settings)
 end
 
 --- The connection for `root`, started if there is none.
@@ -201,7 +157,7 @@ function M.start(root, listener)
     open = {},
     next_id = 0,
   }, Connection)
-  local id = launch(lsp_config(self))
+  local id = wire.launch(lsp_config(self))
   self.client = id and vim.lsp.get_client_by_id(id)
   if not self.client then
     return nil, ('cannot start the server: %s did not run; see :checkhealth smith'):format(program)
@@ -243,7 +199,7 @@ end
 ---@param params table
 function Connection:notify(method, params)
   if self.state == 'ready' then
-    call(self.client, 'notify', method, params)
+    wire.call(self.client, 'notify', method, params)
   end
 end
 
@@ -265,7 +221,7 @@ local function send(self, params, id, buf)
     end
   end
   self:flush()
-  if not call(self.client, 'request', EXECUTE, params, answered, buf) then
+  if not wire.call(self.client, 'request', EXECUTE, params, answered, buf) then
     answered({ message = 'the server is gone' })
   end
 end
@@ -276,6 +232,9 @@ end
 ---@param answer fun(err: table?, result: any)
 ---@param buf integer a real buffer: with 0 Neovim would not send pending changes first
 function Connection:command(command, argument, answer, buf)
+  if self.state == 'ended' then
+    return answer({ message = 'the server has ended' })
+  end
   self.next_id = self.next_id + 1
   local id = self.next_id
   self.open[id] = answer
@@ -293,7 +252,7 @@ end
 --- Asks the server to leave; its end comes as an event.
 function Connection:stop()
   self.stopping = true
-  call(self.client, 'stop')
+  wire.call(self.client, 'stop')
 end
 
 return M

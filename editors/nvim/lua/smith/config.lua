@@ -52,17 +52,20 @@ local function problem_of(name, value, default)
 end
 
 ---@param keys table<string, any>
+---@return table<string, string|false> good
 ---@return string[] problems
 local function check_keys(keys)
-  local problems = {}
+  local good, problems = {}, {}
   for name, key in pairs(keys) do
     if M.defaults.keys[name] == nil then
       problems[#problems + 1] = ('keys.%s is no key of the chat (see :help smith-settings)'):format(name)
     elseif key ~= false and type(key) ~= 'string' then
       problems[#problems + 1] = ('keys.%s must be a string or false'):format(name)
+    else
+      good[name] = key
     end
   end
-  return problems
+  return good, problems
 end
 
 --- Takes `opts` over the defaults; a bad value is named and its default holds.
@@ -78,7 +81,9 @@ function M.setup(opts)
       good[name] = value
     end
   end
-  vim.list_extend(problems, check_keys(good.keys or {}))
+  local keys, bad_keys = check_keys(good.keys or {})
+  good.keys = keys
+  vim.list_extend(problems, bad_keys)
   M.values = vim.tbl_deep_extend('force', vim.deepcopy(M.defaults), good)
   table.sort(problems)
   return problems

@@ -1,7 +1,6 @@
 -- `smith/applyEdit`: a change that is applied only when the text is the one it was made for and the editor is ready.
 -- Three guards, asked in the tick in which the change is made: hash of the text, old text of each range, ready editor.
 
-local uv = vim.uv or vim.loop
 local apply = require('smith.apply')
 local buffers = require('smith.buffers')
 local plan = require('smith.plan')
@@ -9,6 +8,7 @@ local protocol = require('smith.protocol')
 local ready = require('smith.ready')
 local text = require('smith.text')
 local waiting = require('smith.waiting')
+local wire = require('smith.wire')
 
 local M = {}
 
@@ -34,12 +34,6 @@ Edits.__index = Edits
 ---@return smith.Edits
 function M.new(link)
   return setmetatable({ link = link, pending = {}, receipts = {}, order = {} }, Edits)
-end
-
----@return number Unix time in ms
-function M.now()
-  local seconds, micro = uv.gettimeofday()
-  return seconds * 1000 + math.floor(micro / 1000)
 end
 
 ---@param edits table[]
@@ -158,7 +152,7 @@ end
 ---@return table? receipt nil when the editor is not ready
 ---@return string? reason
 function Edits:attempt(params)
-  if params.deadline and M.now() > params.deadline then
+  if params.deadline and wire.now() > params.deadline then
     return receipt('expired', 'the editor was busy until the deadline of the change')
   end
   local buf = buffers.find_uri(params.uri)

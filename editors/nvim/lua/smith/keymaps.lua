@@ -14,103 +14,117 @@ local function act(action, ...)
   end
 end
 
+---@alias smith.KeyChoice fun(chat: smith.Chat): fun()? what the key does there; nothing: what it always does
+
 ---@class smith.Key
 ---@field name string of `config.keys`
 ---@field modes string[]
 ---@field desc string
----@field run fun(chat: smith.Chat): boolean? false: the key means what it always means
+---@field choose smith.KeyChoice
 
 ---@param action string
----@return fun(): boolean?
+---@return smith.KeyChoice
 local function always(action)
-  local run = act(action)
   return function()
-    vim.schedule(run)
+    return act(action)
   end
 end
 
--- A question takes its keys only from a person who has moved to it.
+-- A question takes its keys from a person who has moved to it; a yes or a no also from one who waits at an
+-- empty prompt. "always" is not given that easily: at a prompt its key begins to insert.
 ---@param decision string
----@return fun(chat: smith.Chat): boolean?
+---@return smith.KeyChoice
 local function answer(decision)
   return function(chat)
-    if not chat:question_at_cursor() then
-      return false
-    end
-    vim.schedule(act('answer', decision))
+    local waits = decision ~= 'always' and chat:waits_for_answer()
+    return (waits or chat:question_at_cursor()) and act('answer', decision) or nil
   end
 end
 
 ---@param step -1|1
----@return fun(chat: smith.Chat): boolean?
+---@return smith.KeyChoice
 local function through_past(step)
   return function(chat)
-    if vim.fn.pumvisible() == 1 or not chat.input:has_cursor() then
-      return false
+    if vim.fn.pumvisible() == 0 and chat.input:has_cursor() then
+      return function()
+        chat.input:go_through(step)
+      end
     end
-    vim.schedule(function()
-      chat.input:go_through(step)
-    end)
   end
 end
 
 ---@param step -1|1
----@return fun(chat: smith.Chat): boolean?
+---@return smith.KeyChoice
 local function leave_edge(step)
   local go = through_past(step)
   return function(chat)
-    return chat.input:at_edge(step) and go(chat)
+    return chat.input:at_edge(step) and go(chat) or nil
   end
 end
 
----@param chat smith.Chat
----@return boolean?
+-- With nothing to stop the key leaves insert mode, as ever.
+---@type smith.KeyChoice
+local function cancel(chat)
+  return chat.is_busy() and act('cancel') or nil
+end
+
+---@type smith.KeyChoice
 local function send_if_typed(chat)
-  if not chat.input:has_cursor() then
-    return false
-  end
-  vim.schedule(act('send_prompt'))
+  return chat.input:has_cursor() and act('send_prompt') or nil
 end
 
 ---@type smith.Key[]
 local CHAT = {
-  { name = 'send', modes = { 'n' }, desc = 'send the prompt', run = send_if_typed },
-  { name = 'send_insert', modes = { 'i' }, desc = 'send the prompt', run = always('send_prompt') },
-  { name = 'cancel', modes = { 'n', 'i' }, desc = 'stop the running turn', run = always('cancel') },
-  { name = 'older', modes = { 'n', 'i' }, desc = 'older prompt', run = through_past(-1) },
-  { name = 'newer', modes = { 'n', 'i' }, desc = 'newer prompt', run = through_past(1) },
-  { name = 'yes', modes = { 'n' }, desc = 'allow what is asked', run = answer('yes') },
-  { name = 'no', modes = { 'n' }, desc = 'refuse what is asked', run = answer('no') },
-  { name = 'always', modes = { 'n' }, desc = 'allow it for this session', run = answer('always') },
-  { name = 'close', modes = { 'n' }, desc = 'close the chat', run = always('close') },
-  { name = 'help', modes = { 'n' }, desc = 'help on the keys', run = always('help') },
+  { name = 'send', modes = { 'n' }, desc = 'send the prompt', choose = send_if_typed },
+  { name = 'send_insert', modes = { 'i' }, desc = 'send the prompt', choose = always('send_prompt') },
+  { name = 'cancel', modes = { 'n', 'i' }, desc = 'stop the running turn', choose = cancel },
+  { name = 'older', modes = { 'n', 'i' }, desc = 'older prompt', choose = through_past(-1) },
+  { name = 'newer', modes = { 'n', 'i' }, desc = 'newer prompt', choose = through_past(1) },
+  { name = 'yes', modes = { 'n' }, desc = 'allow what is asked', choose = answer('yes') },
+  { name = 'no', modes = { 'n' }, desc = 'refuse what is asked', choose = answer('no') },
+  { name = 'always', modes = { 'n' }, desc = 'allow it for this session', choose = answer('always') },
+  { name = 'close', modes = { 'n' }, desc = 'close the chat', choose = always('close') },
+  { name = 'help', modes = { 'n' }, desc = 'help on the keys', choose = always('help') },
 }
 
 -- Keys that begin to insert lead to the prompt from anywhere above it.
 local INSERTING = { 'i', 'I', 'a', 'A', 'o', 'O' }
 
----@param chat smith.Chat
----@return boolean?
+---@type smith.KeyChoice
 local function insert_in_prompt(chat)
   if chat.input:has_cursor() then
-    return false
+    return nil
   end
-  vim.schedule(function()
+  return function()
+    vim.bo[chat.buf].modifiable = true
     chat.input:go_to_end(0)
     vim.cmd('startinsert!')
-  end)
+  end
+end
+
+---@type fun()? what the key that was just pressed does
+local chosen
+
+--- Does what a key has chosen. Keys go through `<Cmd>`, so that those typed after them come after them.
+function M.perform()
+  local run = chosen
+  chosen = nil
+  if run then
+    run()
+  end
 end
 
 ---@param chat smith.Chat
 ---@param key string
----@param runs (fun(chat: smith.Chat): boolean?)[] tried in order
+---@param choices smith.KeyChoice[] the first that has something to do does it
 ---@param modes string[]
 ---@param desc string
-local function map(chat, key, runs, modes, desc)
+local function map(chat, key, choices, modes, desc)
   vim.keymap.set(modes, key, function()
-    for _, run in ipairs(runs) do
-      if run(chat) ~= false then
-        return '<Ignore>'
+    for _, choose in ipairs(choices) do
+      chosen = choose(chat) or nil
+      if chosen then
+        return "<Cmd>lua require('smith.keymaps').perform()<CR>"
       end
     end
     return key
@@ -120,16 +134,18 @@ end
 --- Sets the keys of a chat buffer.
 ---@param chat smith.Chat
 function M.of_chat(chat)
-  local always_key = config.values.keys.always
   for _, key in ipairs(CHAT) do
     local lhs = config.values.keys[key.name]
     if lhs then
-      map(chat, lhs, { key.run }, key.modes, key.desc)
+      map(chat, lhs, { key.choose }, key.modes, key.desc)
     end
   end
   for _, lhs in ipairs(INSERTING) do
-    local runs = lhs == always_key and { answer('always'), insert_in_prompt } or { insert_in_prompt }
-    map(chat, lhs, runs, { 'n' }, 'insert in the prompt')
+    local choices = { insert_in_prompt }
+    if lhs == config.values.keys.always then
+      table.insert(choices, 1, answer('always'))
+    end
+    map(chat, lhs, choices, { 'n' }, 'insert in the prompt')
   end
   map(chat, '<Up>', { leave_edge(-1) }, { 'i' }, 'older prompt')
   map(chat, '<Down>', { leave_edge(1) }, { 'i' }, 'newer prompt')

@@ -35,15 +35,6 @@ local function pass(self, event)
 end
 
 ---@param self smith.Sequence
-local function release(self)
-  local held = self.held or {}
-  self.held = nil
-  for _, event in ipairs(held) do
-    pass(self, event)
-  end
-end
-
----@param self smith.Sequence
 ---@param command string
 ---@return boolean
 local function supports(self, command)
@@ -51,10 +42,31 @@ local function supports(self, command)
   return connection ~= nil and connection:supports(command)
 end
 
---- Loads the stored conversation of the root, if the server keeps one.
+-- The newest page comes first.
+---@param result {events: table[], before: any}
+---@return table[]
+local function with_note(result)
+  if result.before == nil or result.before == vim.NIL then
+    return result.events
+  end
+  local note = { kind = 'notice', level = 'info', text = 'What came before is stored and not shown here.' }
+  return vim.list_extend({ note }, result.events)
+end
+
+--- Takes in what came meanwhile; there may be a gap in it again.
+function Sequence:release()
+  local held = self.held or {}
+  self.held = nil
+  for _, event in ipairs(held) do
+    self:take(event)
+  end
+end
+
+--- Loads the stored conversation of the root, if the server keeps one. Counting begins anew with the next event.
 function Sequence:load()
+  self.last = nil
   if not supports(self, protocol.command.conversations) then
-    return release(self)
+    return self:release()
   end
   self.held = self.held or {}
   local shown = self.session:conversation()
@@ -63,10 +75,10 @@ function Sequence:load()
     if err then
       log.tell('the conversation could not be loaded: ' .. tostring(err.message), 'warn')
     elseif result and result.conversation and result.events then
-      self.session:load(result.conversation, result.events)
+      self.session:load(result.conversation, with_note(result))
       self:tell_holder(result.holder)
     end
-    release(self)
+    self:release()
   end, vim.api.nvim_get_current_buf())
 end
 
@@ -100,7 +112,7 @@ local function ask_again(self)
     for _, event in ipairs(events) do
       pass(self, event)
     end
-    release(self)
+    self:release()
   end, vim.api.nvim_get_current_buf())
 end
 
@@ -115,13 +127,14 @@ function Sequence:take(event)
   if event.kind == 'resync' or gap then
     self.held = event.kind == 'resync' and {} or { event }
     log.write('warn', ('events were missed after %s'):format(tostring(self.last)))
-    if event.kind == 'resync' then
-      self.last = event.seq
-      return self:load()
-    end
-    return ask_again(self)
   end
-  pass(self, event)
+  if event.kind == 'resync' then
+    self:load()
+  elseif gap then
+    ask_again(self)
+  else
+    pass(self, event)
+  end
 end
 
 return M

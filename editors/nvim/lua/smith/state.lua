@@ -114,9 +114,9 @@ function M.reduce(state, event)
 end
 
 ---@param state smith.State
----@return smith.Conversation? the one that is shown
+---@return smith.Conversation? the one that is shown; before the first there may be news of our own
 function M.shown(state)
-  return state.current and state.conversations[state.current] or nil
+  return state.conversations[state.current or '']
 end
 
 --- Replaces a conversation by what `events` tell of it.

@@ -5,7 +5,6 @@ local label = require('smith.blocks.label')
 
 local M = {}
 
-local INDENT = '    '
 local LIMIT = 400
 local ANSWERED = {
   yes = 'allowed',
@@ -28,7 +27,7 @@ end
 ---@param text string
 local function add_detail(lines, marks, text)
   if text ~= '' then
-    lines[#lines + 1] = INDENT .. label.first_line(text)
+    lines[#lines + 1] = label.indent(label.first_line(text))
     marks[#marks + 1] = { line = #lines - 1, from = 0, to = -1, group = 'SmithDetail' }
   end
 end
@@ -55,7 +54,7 @@ function M.render(block, width)
     add_detail(lines, marks, 'saves first: ' .. table.concat(block.saves, ', '))
   end
   diff.add(lines, marks, block.diff, LIMIT)
-  lines[#lines + 1] = INDENT .. 'y yes · n no · a always   (or :Smith yes)'
+  lines[#lines + 1] = label.INDENT .. 'y yes · n no · a always'
   marks[#marks + 1] = { line = #lines - 1, from = 0, to = -1, group = 'SmithHint' }
   return lines, marks
 end

@@ -6,7 +6,6 @@ local label = require('smith.blocks.label')
 
 local M = {}
 
-local INDENT = '    '
 local LIMIT = 400
 local LIVE = 5
 local SIGN = { running = '…', ok = '✓', failed = '✗', lost = '–' }
@@ -44,10 +43,10 @@ local function add_output(lines, marks, text, limit)
   local all = vim.split(text, '\n', { plain = true, trimempty = true })
   local first = math.max(#all - limit + 1, 1)
   if first > 1 then
-    lines[#lines + 1] = ('%s… %d lines before'):format(INDENT, first - 1)
+    lines[#lines + 1] = label.indent(('… %d lines before'):format(first - 1))
   end
   for i = first, #all do
-    lines[#lines + 1] = INDENT .. all[i]
+    lines[#lines + 1] = label.indent(all[i])
     marks[#marks + 1] = { line = #lines - 1, from = 0, to = -1, group = 'SmithOutput' }
   end
 end

@@ -1,8 +1,9 @@
 -- A unified diff, indented, as part of another block.
 
+local label = require('smith.blocks.label')
+
 local M = {}
 
-local INDENT = '    '
 local GROUPS = { ['+'] = 'SmithAdded', ['-'] = 'SmithRemoved', ['@'] = 'SmithHunk' }
 
 --- Adds the lines of `diff` to `lines` and their highlights to `marks`, at most `limit` of them.
@@ -16,13 +17,13 @@ function M.add(lines, marks, diff, limit)
     local line = all[i]
     local header = line:find('^%-%-%- ') or line:find('^%+%+%+ ')
     local group = header and 'SmithDetail' or GROUPS[line:sub(1, 1)]
-    lines[#lines + 1] = INDENT .. line
+    lines[#lines + 1] = label.indent(line)
     if group then
-      marks[#marks + 1] = { line = #lines - 1, from = #INDENT, to = -1, group = group }
+      marks[#marks + 1] = { line = #lines - 1, from = #label.INDENT, to = -1, group = group }
     end
   end
   if #all > limit then
-    lines[#lines + 1] = ('%s… %d more lines'):format(INDENT, #all - limit)
+    lines[#lines + 1] = label.indent(('… %d more lines'):format(#all - limit))
     marks[#marks + 1] = { line = #lines - 1, from = 0, to = -1, group = 'SmithDetail' }
   end
 end

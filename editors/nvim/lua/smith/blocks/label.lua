@@ -1,6 +1,6 @@
 -- Short names for things in one line. Pure.
 
-local M = {}
+local M = { INDENT = '    ' }
 
 -- The argument that says most, first found.
 local TELLING = { 'command', 'path', 'pattern', 'query', 'url', 'task', 'name' }
@@ -9,6 +9,13 @@ local TELLING = { 'command', 'path', 'pattern', 'query', 'url', 'task', 'name' }
 ---@return string
 function M.first_line(text)
   return vim.trim((text or ''):match('^%s*([^\n]*)'))
+end
+
+--- `line` as part of a block that has a head; an empty line stays empty.
+---@param line string
+---@return string
+function M.indent(line)
+  return line == '' and '' or M.INDENT .. line
 end
 
 --- `text` cut to `width` cells.

@@ -1,10 +1,9 @@
 -- What the model thought: one line, with the words folded under it.
 
 local Lines = require('smith.state.lines')
+local label = require('smith.blocks.label')
 
 local M = {}
-
-local INDENT = '    '
 
 ---@param block smith.Block
 ---@param count integer
@@ -26,7 +25,7 @@ function M.render(block, _width, from)
   local first, last = Lines.span(block.body)
   local count = last - first + 1
   for i = from or 1, count + 1 do
-    lines[#lines + 1] = i == 1 and head(block, count) or INDENT .. block.body.lines[first + i - 2]
+    lines[#lines + 1] = i == 1 and head(block, count) or label.indent(block.body.lines[first + i - 2])
     marks[#marks + 1] = { line = #lines - 1, from = 0, to = -1, group = 'SmithThinking' }
   end
   return lines, marks

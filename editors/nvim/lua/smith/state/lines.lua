@@ -14,22 +14,32 @@ function M.new()
 end
 
 ---@param line string
----@return string? marker
-local function fence_of(line)
+---@return string? marker of a fence that begins here
+local function opens(line)
   return line:match('^ ? ? ?(```+)[^`]*$') or line:match('^ ? ? ?(~~~+)')
+end
+
+---@param line string
+---@param fence string
+---@return boolean
+local function closes(line, fence)
+  local marker = line:match('^ ? ? ?([`~]+)%s*$')
+  return marker ~= nil and #marker >= #fence and marker == fence:sub(1, 1):rep(#marker)
 end
 
 -- A line that is whole decides whether the next one is code.
 ---@param self smith.Lines
 ---@param index integer
 local function close_line(self, index)
-  local marker = fence_of(self.lines[index])
-  local closes = self.fence and marker and vim.startswith(marker, self.fence)
-  self.code[index] = self.fence ~= nil or marker ~= nil or nil
-  if closes then
-    self.fence = nil
-  elseif marker and not self.fence then
-    self.fence = marker
+  local line = self.lines[index]
+  if not self.fence then
+    self.fence = opens(line)
+    self.code[index] = self.fence ~= nil or nil
+  else
+    self.code[index] = true
+    if closes(line, self.fence) then
+      self.fence = nil
+    end
   end
 end
 

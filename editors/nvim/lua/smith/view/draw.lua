@@ -45,7 +45,7 @@ end
 ---@param self smith.Draw
 ---@param change fun()
 local function write(self, change)
-  local levels = api.nvim_get_option_value('undolevels', { buf = self.buf, scope = 'local' })
+  local levels = api.nvim_get_option_value('undolevels', { buf = self.buf })
   local modifiable = vim.bo[self.buf].modifiable
   self.drawing = true
   vim.bo[self.buf].modifiable = true
@@ -208,13 +208,14 @@ function Draw:reset(all, typed)
       set_place(self, block, drawn[i].row)
       paint.colour(self.buf, drawn[i].row, drawn[i].marks, drawn[i].count)
     end
+    -- The folds went with the lines.
     for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
       self:fold_window(win)
     end
   end)
 end
 
---- Makes the folds of a window that has just got the buffer.
+--- Makes the folds of a window that has none.
 ---@param win integer
 function Draw:fold_window(win)
   local spans = {}
@@ -226,7 +227,7 @@ function Draw:fold_window(win)
       spans[#spans + 1] = { row, row + place.lines - 1 }
     end
   end
-  folds.set_all(win, spans)
+  folds.add(win, spans)
 end
 
 --- The block that the row belongs to.

@@ -27,15 +27,25 @@ function M.set(buf, first, last)
   end
 end
 
---- Makes all folds of a window that has just got the buffer.
+--- Makes the folds of a window that has none.
 ---@param win integer
 ---@param spans integer[][] first and last row
-function M.set_all(win, spans)
+function M.add(win, spans)
   api.nvim_win_call(win, function()
-    vim.cmd('silent! normal! zE')
     for _, span in ipairs(spans) do
       make(span[1], span[2])
     end
+  end)
+end
+
+--- Takes the folds away that a window remembers from an earlier visit of the buffer.
+---@param win integer
+function M.clear(win)
+  api.nvim_win_call(win, function()
+    -- In insert mode `:normal` would move the cursor.
+    local view = vim.fn.winsaveview()
+    vim.cmd('silent! normal! zE')
+    vim.fn.winrestview(view)
   end)
 end
 
