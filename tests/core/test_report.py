@@ -257,6 +257,12 @@ def test_who_ends_without_a_report_gets_one_that_says_why(
     assert type(made) is type(read_report(kind, {"status": "ok", "summary": "s"}))
 
 
+def test_a_report_made_for_somebody_says_something_even_when_they_said_nothing() -> None:
+    report = unreported("worker", agent_error("tool", "spawn_limit", " "), " \n")
+
+    assert (report.status, report.summary, report.limitations) == ("blocked", "spawn_limit", ())
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),

@@ -85,6 +85,7 @@ def test_an_identity_keeps_what_tells_repositories_apart(text: str, canonical: s
         "git@-oProxyCommand=id:acme",
         "https://github.com:port/acme",
         "https://github.com:65536/acme",
+        "https://github.com:0/acme",
         "https://github.com:99999999999/acme",
         "https://git hub.com/acme",
         "https://[::1/acme",
