@@ -43,12 +43,13 @@ class HttpProvider:
         """
         try:
             body = self._body(request)
+            taken = self._encoder.call_ids(request)
         except AgentFailure as problem:
             yield Failed(problem.error)
             return
 
         def reader(content_type: str) -> Reader:
-            return self._dialect.reader(self.preset, content_type, request.messages)
+            return self._dialect.reader(self.preset, content_type, taken)
 
         exchange = Exchange(self._connections, self.preset, reader, streamed=request.stream)
         try:

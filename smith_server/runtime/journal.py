@@ -91,6 +91,8 @@ class Journal:
 
     async def _settle(self, seconds: float) -> None:
         if self._task is None or self._task.done():
+            if not self._backlog:
+                return
             self._task = asyncio.create_task(self._store(), name="journal")
         done, _ = await asyncio.wait([self._task], timeout=seconds)
         if not done and seconds > SHOWN_SECONDS:
