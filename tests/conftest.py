@@ -8,6 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("smith", deadline=None)
+settings.load_profile("smith")
 
 PROGRAMS = ("nvim", "emacs")
 KEPT = ("SMITH_CASES_DIR",)

@@ -33,7 +33,8 @@ def main(arguments: Sequence[str]) -> int:
         print(USAGE, end="")
         return 0
     if face not in FACES or len(arguments) > 1:
-        print(USAGE, end="", file=sys.stderr)
+        reason = f"it takes one word, not {len(arguments)}" if face in FACES else f"there is no face {face!r}"
+        print(f"tools/try: {reason}\n\n{USAGE}", end="", file=sys.stderr)
         return 2
     try:
         environment.ensure("run")

@@ -81,8 +81,9 @@ def _unknown(word: str, rest: Sequence[str]) -> str:
 
     near = difflib.get_close_matches(word, COMMANDS, 1)
     hint = f" Did you mean `smith {near[0]}`?" if near else ""
-    prompt = " ".join([word, *(each for each in rest if not each.startswith("-"))] if rest else [word, "…"])
-    return f'there is no command `{word}`.{hint} A prompt goes in quotes: smith run "{prompt}"'
+    prompt = " ".join([word, *(each for each in rest if not each.startswith("-"))])
+    way = "A prompt goes in quotes" if rest else "A prompt of one word needs `run`"
+    return f'there is no command `{word}`.{hint} {way}: smith run "{prompt}"'
 
 
 class _Parser(argparse.ArgumentParser):

@@ -53,7 +53,7 @@ class Chat:
         self._services = Services(options_from(words, resume=words.resume), Terminal(self._is_attended))
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
         self._running: set[asyncio.Future[TurnOutcome]] = set()
-        self._question: ApprovalAsked | None = None
+        self._questions: list[ApprovalAsked] = []
         self._session: Session | None = None
         self._cancelling: asyncio.Task[object] | None = None
         self._presses = Presses()
@@ -70,7 +70,7 @@ class Chat:
             self._output.note(f"smith: {problem.error.message}")
             return stop.code or FAILED
         if session.talk.messages:
-            self._output.note(f"smith: to go on: smith chat -c, or /load {session.id[:8]} in a chat of this project.")
+            self._output.note(f"\nsmith: to go on: smith chat -c, or /load {session.id[:8]} in a chat of this project.")
         return stop.code or self._code
 
     async def _talk(self) -> Session:
@@ -92,9 +92,8 @@ class Chat:
 
     async def _take(self, line: str, session: Session) -> Session:
         """Do what a line says; the conversation to go on with."""
-        asked = self._question
-        if asked is not None and session.approvals.pending(asked.id) and line.lower() in _ANSWERS:
-            session.approvals.answer(asked.id, _ANSWERS[line.lower()])
+        if self._questions and line.lower() in _ANSWERS:
+            session.approvals.answer(self._questions.pop(0).id, _ANSWERS[line.lower()])
         elif line.startswith("/") and not line.startswith("//"):
             return await self._command(line, session)
         elif line:
@@ -125,19 +124,20 @@ class Chat:
         """A listener of the bus, for questions."""
         match envelope.event:
             case ApprovalAsked() as event:
-                self._question = event
+                self._questions.append(event)
                 saves = f" (saves first: {', '.join(event.saves)})" if event.saves else ""
                 self._output.note(f"{event.diff}\n{event.name}: {event.title}{saves}".lstrip("\n"))
                 self._ask_for_line()
-            case ApprovalAnswered(id) if self._question is not None and id == self._question.id:
-                self._question = None
+            case ApprovalAnswered(id):
+                self._questions = [asked for asked in self._questions if asked.id != id]
 
     def _ask_for_line(self) -> None:
         """Show what is waited for, if anything is."""
         if not self._is_attended or self._session is None:
             return
-        if self._question is not None:
-            self._output.note("run it? y yes, n no, a always in this session: ", end="")
+        if self._questions:
+            always = f"always run {self._questions[0].name} in this session"
+            self._output.note(f"run it? y yes, n no, a {always}: ", end="")
         elif not self._session.busy:
             self._output.note("\n> ", end="")
 

@@ -206,7 +206,12 @@ def _spelled(at: Path) -> str:
 
 @cache
 def _known() -> tuple[str, ...]:
-    return tuple(key.dotted for root in (ROOT, OTHER_ROOT) for key in all_keys(root))
+    paths = [key.path[:length] for root in (ROOT, OTHER_ROOT) for key in all_keys(root) for length in _lengths(key)]
+    return tuple(dict.fromkeys(".".join(path) for path in paths))
+
+
+def _lengths(key: Key) -> range:
+    return range(1, len(key.path) + 1)
 
 
 def _models(tree: dict[str, Any]) -> Iterator[str]:

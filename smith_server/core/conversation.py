@@ -58,9 +58,9 @@ class Conversation:
             self.add(result)
         return results
 
-    def result(self, call: Call, content: str, *, ok: bool = True, code: str = "", recall_key: str = "") -> ToolMessage:
+    def result(self, call: Call, content: str, *, ok: bool = True, code: str = "") -> ToolMessage:
         """A result message for `call`, not yet added."""
-        return ToolMessage(self.mint(), call.id, call.name, content, ok, code, recall_key)
+        return ToolMessage(self.mint(), call.id, call.name, content, ok, code)
 
 
 def turn_of(message_id: str) -> str:

@@ -23,7 +23,7 @@ from smith_server.core.editor import OpenText
 from smith_server.core.errors import AgentError, AgentFailure, Cancelled, ToolRefusal, failure
 from smith_server.core.events import CallFinished, CallProgressed, CallStarted, MessageAdded
 from smith_server.core.interrupt import interrupted_by
-from smith_server.core.messages import Call
+from smith_server.core.messages import Call, ToolMessage
 from smith_server.core.ports import Emit, Question
 from smith_server.core.scope import TurnInput
 from smith_server.core.tool import Effect, Tool, ToolContext, ToolResult, decode_arguments
@@ -64,7 +64,7 @@ async def execute(calls: Sequence[Call], turn: TurnInput, talk: Conversation, em
             budget = budget.with_step(terminal=terminal)
         results = [await work[0]] if len(work) == 1 else await asyncio.gather(*work)
         for call, result in zip(group, results, strict=True):
-            message = talk.result(call, result.content, ok=result.ok, code=result.code, recall_key=result.recall_key)
+            message = _message(talk.mint(), call, result)
             talk.add(message)
             emit(MessageAdded(message=message))
         if _effect(group[0], turn) is Effect.REPORT and results[0].ok:
@@ -118,6 +118,12 @@ def title_of(arguments: str) -> str:
     found = next((given[name] for name in _TELLING if isinstance(given.get(name), str)), "")
     line = " ".join(found.split())
     return line if len(line) <= MOST_TITLE else f"{line[: MOST_TITLE - 1]}…"
+
+
+def _message(name: str, call: Call, result: ToolResult) -> ToolMessage:
+    return ToolMessage(
+        name, call.id, call.name, result.content, result.ok, result.code, result.recall_key, result.summary
+    )
 
 
 def finished(call: Call, result: ToolResult, duration_ms: int = 0) -> CallFinished:

@@ -137,7 +137,7 @@ class Assembler:
             stored=shared.stored,
             token=token,
             cwd=actor.cwd,
-            mask=secrets.mask(shared.environ, secrets.key_variables(settings.llm_config.api_key_env)),
+            mask=secrets.mask(shared.environ, secrets.variables_of(settings)),
             adopt=partial(_adopt, texts),
             budget=Budget(settings.tool_step_budget, settings.max_requests),
             save_before_run=settings.editor.save_before_run,

@@ -49,7 +49,7 @@ def _choice(name: str, settings: Settings, environ: Mapping[str, str], why: str)
     address = own.base_url or (limits.api_url if name == "custom" else "")
     if name == "custom" and not address:
         raise failure("policy", "no_address", "The provider `custom` needs `llm_config.api_url` in the settings.")
-    found = preset(name, environ, address)
+    found = preset(name, {"OLLAMA_HOST": settings.providers.ollama.host}, address)
     variable = limits.api_key_env if name == "custom" else found.key_variable
     timeouts = Timeouts(
         connect=limits.connect_timeout,
@@ -75,8 +75,6 @@ def choose_model(asked: str, role: str, settings: Settings, at: Preset) -> str:
     setting; the provider's built-in.
     """
     own = provider_settings(settings, at.name).model
-    if at.name == "custom":
-        own = own or settings.llm_config.model
     steps = (
         asked,
         settings.models.get(role, ""),
@@ -96,7 +94,7 @@ def only_model(names: Sequence[str], provider: str) -> str:
     raise failure(
         "policy",
         "no_model",
-        f"No model is set for {provider}: set `providers.{provider}.model` or SMITH_MODEL.{some}",
+        f"No model is set for the provider {provider}: set `default_model` or SMITH_MODEL, or use -m.{some}",
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from smith_server.core.conversation import turn_of
+from smith_server.core.errors import agent_error
 from smith_server.core.events import (
     CallFinished,
     Event,
@@ -11,6 +12,7 @@ from smith_server.core.events import (
     ReasoningDelta,
     TurnCancelled,
     TurnCompleted,
+    TurnFailed,
     TurnStarted,
 )
 from smith_server.core.execute import started
@@ -19,20 +21,27 @@ from smith_server.core.messages import AssistantMessage, Call, Message, Text, Th
 
 def as_events(messages: Sequence[Message], running: str = "") -> Iterator[tuple[str, Event]]:
     """Turn id and event, in order; every turn but the `running` one is closed."""
-    turn, ended = "", False
+    turn, last = "", None
     for message in messages:
         if turn_of(message.id) != turn:
-            if turn:
-                yield turn, _end(ended)
-            turn, ended = turn_of(message.id), False
+            if last is not None:
+                yield turn, _end(last)
+            turn = turn_of(message.id)
         yield from ((turn, event) for event in _shown(message))
-        ended = isinstance(message, AssistantMessage) and message.stop not in ("cancelled", "error")
-    if turn and turn != running:
-        yield turn, _end(ended)
+        last = message
+    if last is not None and turn != running:
+        yield turn, _end(last)
 
 
-def _end(whole: bool) -> Event:
-    return TurnCompleted() if whole else TurnCancelled()
+def _end(last: Message) -> Event:
+    """What the last message of a turn tells of its end; why one failed is not stored."""
+    match last:
+        case AssistantMessage(stop="cancelled") | ToolMessage(code="cancelled"):
+            return TurnCancelled()
+        case AssistantMessage(stop=stop) if stop != "error":
+            return TurnCompleted()
+        case _:
+            return TurnFailed(error=agent_error("transport", "no_end", "This turn ended without an answer."))
 
 
 def _shown(message: Message) -> Iterable[Event]:
@@ -42,12 +51,11 @@ def _shown(message: Message) -> Iterable[Event]:
         case AssistantMessage():
             return [*(_part(message, part) for part in message.parts), MessageAdded(message=message)]
         case ToolMessage():
-            first = message.content.partition("\n")[0]
             finished = CallFinished(
                 call_id=message.call_id,
                 name=message.name,
                 ok=message.ok,
-                summary=first[:200],
+                summary=message.summary or message.content.partition("\n")[0][:200],
                 code=message.code,
                 content=message.content,
             )

@@ -85,7 +85,7 @@ class Services:
         self._shelf = Shelf(self._database, holder, self._face.name)
         self._providers = Providers(options.environ)
         self._guard = Guard()
-        hidden = secrets.key_variables(own.settings.llm_config.api_key_env)
+        hidden = secrets.variables_of(own.settings)
         self._processes = Processes(self._guard, hidden)
         shared = Shared(
             self._face,

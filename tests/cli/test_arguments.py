@@ -52,7 +52,7 @@ def test_flags_may_stand_anywhere_and_a_prompt_is_what_holds_a_blank(line: str, 
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("chta", 'no command `chta`. Did you mean `smith chat`? A prompt goes in quotes: smith run "chta …"'),
+        ("chta", 'no command `chta`. Did you mean `smith chat`? A prompt of one word needs `run`: smith run "chta"'),
         ("fix|the|tests|-y", 'no command `fix`. A prompt goes in quotes: smith run "fix the tests"'),
         ("-c|list", "no command `list`."),
         ("help", "no command `help`."),

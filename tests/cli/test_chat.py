@@ -11,7 +11,7 @@ from tests.e2e.command import shell, smith
 from tests.e2e.processes import living
 from tests.e2e.world import World
 
-QUESTION = "run it? y yes, n no, a always in this session: "
+QUESTION = "run it? y yes, n no, a always run "
 TOUCH = [{"call": "bash", "arguments": {"command": "touch ran"}}]
 AGAIN = [{"call": "bash", "arguments": {"command": "touch again"}}]
 DONE = [{"text": "Done."}]
@@ -62,6 +62,20 @@ def test_calls_are_asked_about(world: World, answers: list[str], ran: tuple[bool
         terminal.sees("Done.")
         terminal.prompted()
     assert ((world.root / "ran").exists(), (world.root / "again").exists()) == ran
+
+
+def test_an_answered_question_is_not_shown_again(world: World) -> None:
+    world.script(TOUCH, [{"wait": 0.3}, {"text": "Done."}])
+    with Terminal(world) as terminal:
+        terminal.prompted()
+        terminal.types("do it")
+        terminal.sees(QUESTION)
+        terminal.types("y")
+        terminal.sees("Done.")
+        terminal.prompted()
+        terminal.presses("d")
+        assert terminal.code() == 0
+        assert terminal.shown.count(QUESTION) == 1
 
 
 def test_a_file_is_shown_as_a_diff_before_it_is_changed(world: World) -> None:

@@ -15,7 +15,7 @@ async def test_warming_asks_a_server_on_this_machine_nothing() -> None:
 
     server = await asyncio.start_server(take, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    settings = Settings(llm_config=LlmConfig(api_url=f"http://127.0.0.1:{port}/v1", model="m"))
+    settings = Settings(llm_config=LlmConfig(api_url=f"http://127.0.0.1:{port}/v1"), default_model="m")
     providers, events = Providers({}), list[Event]()
     await providers.warm(settings)
     provider, model = await providers.pick(settings, "", "direct", events.append)

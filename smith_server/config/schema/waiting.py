@@ -20,7 +20,6 @@ NO_EFFECT_YET = frozenset(
         "providers.*.api_key_command",
         "providers.anthropic",
         "providers.local",
-        "providers.ollama.host",
         "providers.openai.reasoning_effort",
         "sandbox",
         "services",

@@ -45,7 +45,8 @@ async def run_line(line: str, session: Session, services: Services) -> Result:
     try:
         command = COMMANDS.get(word)
         if command is None:
-            raise failure("schema", "unknown_command", f"There is no command /{word}.{_near(word)} /help lists them.")
+            hint = f"{_near(word)} /help lists them; a prompt that begins with / is written with two."
+            raise failure("schema", "unknown_command", f"There is no command /{word}.{hint}")
         return await command.run(rest.strip(), session, services)
     except AgentFailure as problem:
         return Result(error=problem.error)
