@@ -24,9 +24,7 @@ def on_disk(vector: dict[str, Any], text: str) -> bytes:
     return ("\ufeff" * vector.get("bom", False) + text).encode(vector.get("encoding", "utf-8"))
 
 
-def test_the_shared_edits_become_what_they_are_to_become(
-    editor: TestEditor, server: TestServer, project: Path
-) -> None:
+def test_the_shared_edits_become_what_they_are_to_become(editor: TestEditor, server: TestServer, project: Path) -> None:
     server.capabilities["positionEncoding"] = "utf-32"
     editor.edit(project / "first.txt")
     editor.start()
