@@ -1,136 +1,168 @@
-"""`smith chat`: a conversation in plain lines on a terminal."""
+"""`smith chat`: a conversation in plain lines, on a terminal or from a pipe."""
 
 import argparse
 import asyncio
-import os
 import signal
 import sys
 import threading
-from pathlib import Path
-from typing import Any
+from typing import TextIO
 
-from smith_server.cli.garbage import collect_later
 from smith_server.cli.log import start_log
-from smith_server.cli.run import FAILED, Headless, Printer, printable
-from smith_server.cli.start import options_from
-from smith_server.config.paths import project_root
+from smith_server.cli.plain import Printer
+from smith_server.cli.run import Headless, exit_code
+from smith_server.cli.signals import ENDING, Presses, Stop
+from smith_server.cli.start import begun, here, opened, options_from
+from smith_server.cli.streams import FAILED, INTERRUPTED, Output, leave
 from smith_server.core.errors import AgentFailure
-from smith_server.core.events import ApprovalAsked, Envelope
+from smith_server.core.events import ApprovalAnswered, ApprovalAsked, Envelope
 from smith_server.core.ports import Approver
 from smith_server.runtime.commands.table import run_line
 from smith_server.runtime.outcome import TurnOutcome
-from smith_server.runtime.services import Options, Services
+from smith_server.runtime.services import Services
 from smith_server.runtime.session import Prompt, Session
 
-_KEYS = {"y": "yes", "n": "no", "a": "always"}
+_ANSWERS = {"y": "yes", "yes": "yes", "n": "no", "no": "no", "a": "always", "always": "always"}
+_LEAVING = ("exit", "quit", "/exit", "/quit")
 
 
 class Terminal(Headless):
-    """No editor, and the person at this terminal."""
+    """No editor; the person at this terminal, if there is one, is asked."""
 
     name = "a terminal"
 
+    def __init__(self, is_attended: bool) -> None:
+        self._is_attended = is_attended
+
     def approver(self, session: Session) -> Approver:
-        return session.approvals
+        return session.approvals if self._is_attended else super().approver(session)
 
 
-def chat(words: argparse.Namespace) -> int:
+def chat(words: argparse.Namespace, answers: TextIO) -> int:
     """Talk until the end of input; the exit code."""
     start_log()
-    options = options_from(words, resume=words.resume)
-    try:
-        code = asyncio.run(Chat(words, options).run())
-    except AgentFailure as problem:
-        print(f"smith: {problem.error.message}", file=sys.stderr)
-        code = FAILED
-    sys.stdout.flush()
-    os._exit(code)
+    leave(asyncio.run(Chat(words, answers).code()))
 
 
 class Chat:
-    """One line at a time: a prompt, a command, or the answer to a question."""
+    """A line is a prompt, a command, or the answer to the question that waits, whenever it comes."""
 
-    def __init__(self, words: argparse.Namespace, options: Options) -> None:
-        self._options = options
-        self._services = Services(options, Terminal())
-        self._question: ApprovalAsked | None = None
+    def __init__(self, words: argparse.Namespace, answers: TextIO) -> None:
+        self._words = words
+        self._output = Output(answers, lambda problem: self._leave())
+        self._is_attended = sys.stdin.isatty() and sys.stderr.isatty()
+        self._services = Services(options_from(words, resume=words.resume), Terminal(self._is_attended))
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
+        self._running: set[asyncio.Future[TurnOutcome]] = set()
+        self._question: ApprovalAsked | None = None
+        self._session: Session | None = None
+        self._cancelling: asyncio.Task[object] | None = None
+        self._presses = Presses()
+        self._code = 0
 
-    async def run(self) -> int:
-        """The conversation; the exit code."""
-        collect_later()
-        await self._services.open()
-        root = project_root(Path.cwd())
-        printer = Printer()
-        self._services.bus.subscribe(printer.take)
-        self._services.bus.subscribe(self._watch)
-        session = await self._services.session("", root)
+    async def code(self) -> int:
+        """Talk; the exit code. From a pipe it is the one of the last prompt."""
+        stop = Stop(self._leave)
+        stop.watch(*ENDING)
+        try:
+            async with opened(self._services):
+                session = await self._talk()
+        except AgentFailure as problem:
+            self._output.note(f"smith: {problem.error.message}")
+            return stop.code or FAILED
+        if session.talk.messages:
+            self._output.note(f"smith: to go on: smith chat -c, or /load {session.id[:8]} in a chat of this project.")
+        return stop.code or self._code
+
+    async def _talk(self) -> Session:
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, lambda: self._interrupt(session))
+        self._services.bus.subscribe(Printer(self._output).take)
+        self._services.bus.subscribe(self._watch)
+        session = self._session = await begun(self._services, self._words, self._output)
+        loop.add_signal_handler(signal.SIGINT, self._interrupted)
         threading.Thread(target=self._read, args=(loop,), daemon=True).start()
-        print("smith: type a prompt, /help for commands, Ctrl-C to stop a turn, Ctrl-D to leave.", file=sys.stderr)
-        while (line := await self._next("\n> ")) is not None:
-            session = await self._take(line, session)
-        await self._services.close("the terminal was left")
-        return 0
+        if self._is_attended:
+            self._output.note("smith: type a prompt, /help for commands. Ctrl-C stops a turn, Ctrl-D leaves.")
+        self._ask_for_line()
+        while (line := await self._lines.get()) is not None:
+            if line.strip().lower() in _LEAVING:
+                break
+            session = self._session = await self._take(line.strip(), session)
+            self._ask_for_line()
+        return session
 
     async def _take(self, line: str, session: Session) -> Session:
-        if not line.strip():
-            return session
-        if line.startswith("/") and not line.startswith("//"):
+        """Do what a line says; the conversation to go on with."""
+        asked = self._question
+        if asked is not None and session.approvals.pending(asked.id) and line.lower() in _ANSWERS:
+            session.approvals.answer(asked.id, _ANSWERS[line.lower()])
+        elif line.startswith("/") and not line.startswith("//"):
             return await self._command(line, session)
-        text = line[1:] if line.startswith("//") else line
-        ticket = await session.submit(Prompt(text, cwd=Path.cwd()))
-        while not ticket.done.done():
-            await self._wait(ticket.done, session)
+        elif line:
+            await self._send(line.removeprefix("/"), session)
         return session
+
+    async def _send(self, text: str, session: Session) -> None:
+        ticket = await session.submit(Prompt(text, cwd=here()))
+        self._running.add(ticket.done)
+        ticket.done.add_done_callback(self._ended)
+        if not self._is_attended:
+            # Nobody types meanwhile: the next line is meant for what this one leads to.
+            await asyncio.wait([ticket.done])
 
     async def _command(self, line: str, session: Session) -> Session:
         result = await run_line(line, session, self._services)
         shown = result.error.message if result.error else result.page or result.text
-        print(printable(shown), flush=True)
-        name = str(result.data.get("conversation", ""))
-        return self._services.known(name) or session
+        self._output.answer(f"{shown}\n")
+        return self._services.known(str(result.data.get("conversation", ""))) or session
 
-    async def _wait(self, done: asyncio.Future[TurnOutcome], session: Session) -> None:
-        """Until the turn ends or the person answers a question."""
-        answer = asyncio.ensure_future(self._lines.get())
-        both: list[asyncio.Future[Any]] = [done, answer]
-        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-        if not answer.done():
-            answer.cancel()
-            return
-        line = answer.result()
-        if line is None:
-            self._lines.put_nowait(None)
-            await session.cancel()
-        elif self._question is not None and session.approvals.pending(self._question.id):
-            decision = _KEYS.get(line.strip().lower()[:1], "no")
-            session.approvals.answer(self._question.id, decision)
-        elif line.strip():
-            await session.submit(Prompt(line, cwd=Path.cwd()))
+    def _ended(self, done: asyncio.Future[TurnOutcome]) -> None:
+        self._running.discard(done)
+        if not self._is_attended:
+            self._code = exit_code(done.result())
+        self._ask_for_line()
 
     def _watch(self, envelope: Envelope) -> None:
-        if isinstance(envelope.event, ApprovalAsked):
-            self._question = envelope.event
-            event = envelope.event
-            if event.diff:
-                print(printable(event.diff), file=sys.stderr)
-            saves = f" (saves first: {', '.join(event.saves)})" if event.saves else ""
-            print(printable(f"{event.name}: {event.title}{saves}"), file=sys.stderr)
-            print("run it? y yes, n no, a always in this session: ", end="", file=sys.stderr, flush=True)
+        """A listener of the bus, for questions."""
+        match envelope.event:
+            case ApprovalAsked() as event:
+                self._question = event
+                saves = f" (saves first: {', '.join(event.saves)})" if event.saves else ""
+                self._output.note(f"{event.diff}\n{event.name}: {event.title}{saves}".lstrip("\n"))
+                self._ask_for_line()
+            case ApprovalAnswered(id) if self._question is not None and id == self._question.id:
+                self._question = None
 
-    def _interrupt(self, session: Session) -> None:
-        if session.busy:
-            self._stopping = asyncio.ensure_future(session.cancel())
-        else:
-            self._lines.put_nowait(None)
+    def _ask_for_line(self) -> None:
+        """Show what is waited for, if anything is."""
+        if not self._is_attended or self._session is None:
+            return
+        if self._question is not None:
+            self._output.note("run it? y yes, n no, a always in this session: ", end="")
+        elif not self._session.busy:
+            self._output.note("\n> ", end="")
 
-    async def _next(self, prompt: str) -> str | None:
-        print(prompt, end="", file=sys.stderr, flush=True)
-        return await self._lines.get()
+    def _interrupted(self) -> None:
+        match self._presses.press(asyncio.get_running_loop().time(), runs=bool(self._running)):
+            case "stop":
+                self._cancel()
+            case "hint":
+                self._output.note("\nsmith: Ctrl-C again, or Ctrl-D, leaves.")
+                self._ask_for_line()
+            case "leave":
+                self._code = self._presses.code
+                self._leave()
+            case "end":
+                leave(INTERRUPTED)
+
+    def _cancel(self) -> None:
+        if self._session is not None:
+            self._cancelling = asyncio.ensure_future(self._session.cancel())
+
+    def _leave(self) -> None:
+        self._cancel()
+        self._lines.put_nowait(None)
 
     def _read(self, loop: asyncio.AbstractEventLoop) -> None:
         for line in sys.stdin:
-            loop.call_soon_threadsafe(self._lines.put_nowait, line.rstrip("\n"))
+            loop.call_soon_threadsafe(self._lines.put_nowait, line)
         loop.call_soon_threadsafe(self._lines.put_nowait, None)

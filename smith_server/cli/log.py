@@ -20,6 +20,8 @@ def start_log() -> Places:
 def log_to(found: Places) -> None:
     """Send the log to its file, without bodies of messages; a place that cannot be written has no log."""
     handler: logging.Handler
+    # A log that cannot be written is no reason to write to a terminal or to the protocol's client.
+    logging.raiseExceptions = False
     try:
         found.log_file.parent.mkdir(parents=True, exist_ok=True)
         handler = RotatingFileHandler(found.log_file, maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8", delay=True)
@@ -27,5 +29,7 @@ def log_to(found: Places) -> None:
         handler = logging.NullHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    for name in ("pygls", "httpx", "httpcore"):
+    for name in ("httpx", "httpcore"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    # Its warnings and errors hold the messages that they are about.
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)

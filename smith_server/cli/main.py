@@ -13,12 +13,25 @@ def main(arguments: list[str] | None = None) -> int:
     be asked · 130 interrupted.
     """
     words = sys.argv[1:] if arguments is None else arguments
-    if words in (["--version"], ["-V"]):
+    if words in (["--version"], ["-v"], ["-V"]):
         print(f"smith {__version__}")
         return 0
-    from smith_server.cli.words import parsed
+    from smith_server.cli.streams import INTERRUPTED, finish, ready
 
-    options = parsed(words)
+    ready()
+    try:
+        return _run(words)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    finally:
+        finish()
+
+
+def _run(words: list[str]) -> int:
+    from smith_server.cli.arguments import parse
+    from smith_server.cli.streams import take_stdout
+
+    options = parse(words)
     # Imports make a great many objects and no garbage: looking for some costs a tenth of a start.
     gc.disable()
     match options.command:
@@ -27,10 +40,12 @@ def main(arguments: list[str] | None = None) -> int:
 
             return serve(options)
         case "run":
+            answers = take_stdout()
             from smith_server.cli.run import run
 
-            return run(options)
+            return run(options, answers)
         case _:
+            answers = take_stdout()
             from smith_server.cli.chat import chat
 
-            return chat(options)
+            return chat(options, answers)

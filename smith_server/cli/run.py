@@ -2,35 +2,22 @@
 
 import argparse
 import asyncio
-import os
 import signal
-import sys
-from pathlib import Path
+from typing import TextIO
 
-import msgspec
-
-from smith_server.cli.garbage import collect_later
 from smith_server.cli.log import start_log
-from smith_server.cli.start import options_from
-from smith_server.config.paths import project_root
+from smith_server.cli.plain import Printer
+from smith_server.cli.signals import ENDING, Stop
+from smith_server.cli.spelling import JsonLines
+from smith_server.cli.start import begun, here, opened, options_from
+from smith_server.cli.streams import FAILED, INTERRUPTED, REFUSED, Output, leave
 from smith_server.core.editor import Editor
-from smith_server.core.errors import AgentFailure
-from smith_server.core.events import (
-    CallFinished,
-    CallStarted,
-    Envelope,
-    Notice,
-    OutputDelta,
-    PersistenceFailed,
-    TurnFailed,
-)
+from smith_server.core.errors import AgentFailure, failure
 from smith_server.core.ports import Approver
 from smith_server.runtime.outcome import TurnOutcome
-from smith_server.runtime.services import Options, Services
+from smith_server.runtime.services import Services
 from smith_server.runtime.session import Prompt, Session
 from smith_server.runtime.unattended import Nobody, NoEditor
-
-FAILED, REFUSED, INTERRUPTED = 1, 3, 130
 
 
 class Headless:
@@ -45,95 +32,84 @@ class Headless:
         return Nobody()
 
 
-def run(words: argparse.Namespace) -> int:
+def run(words: argparse.Namespace, answers: TextIO) -> int:
     """Run the prompt; the exit code."""
     start_log()
-    more = {"approval": {"mode": "auto"}} if words.yes else None
-    options = options_from(words, resume=words.resume, more=more)
-    try:
-        code = asyncio.run(_run(words, options))
-    except AgentFailure as problem:
-        print(f"smith: {problem.error.message}", file=sys.stderr)
-        code = FAILED
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+    leave(asyncio.run(Run(words, answers).code()))
 
 
-async def _run(words: argparse.Namespace, options: Options) -> int:
-    collect_later()
-    services = Services(options, Headless())
-    await services.open()
-    try:
-        root = project_root(Path.cwd())
-        services.bus.subscribe(_print_json if words.json else Printer().take)
-        session = await services.session("", root)
-        if services.loaded(root).unsafe:
-            print("smith: the settings that protect you could not be read; nothing was run.", file=sys.stderr)
-            return FAILED
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, lambda: asyncio.ensure_future(session.cancel()))
-        ticket = await session.submit(Prompt(" ".join(words.prompt), cwd=Path.cwd()))
-        return _code(await ticket.done)
-    finally:
-        await services.close("done")
+class Run:
+    """One prompt, from the words of the command line to the exit code."""
+
+    def __init__(self, words: argparse.Namespace, answers: TextIO) -> None:
+        self._words = words
+        self._output = Output(answers, self._cut_off)
+        self._lines = JsonLines(self._output) if words.json else None
+        self._session: Session | None = None
+        self._stopping: asyncio.Task[object] | None = None
+        self._is_cut_off = False
+
+    async def code(self) -> int:
+        """Run it; the exit code."""
+        stop = Stop(self._stop)
+        stop.watch(signal.SIGINT, *ENDING)
+        self._work = asyncio.ensure_future(self._outcome())
+        try:
+            outcome = await self._work
+        except AgentFailure as problem:
+            self._output.note(f"smith: {problem.error.message}")
+            return stop.code or FAILED
+        except asyncio.CancelledError:
+            return stop.code
+        if stop.code or self._is_cut_off:
+            return stop.code or FAILED
+        if outcome.denied:
+            names = ", ".join(dict.fromkeys(outcome.denied))
+            self._output.note(f"smith: refused, as nobody could be asked: {names}. --yes runs everything.")
+        return exit_code(outcome)
+
+    async def _outcome(self) -> TurnOutcome:
+        more = {"approval": {"mode": "auto"}} if self._words.yes else None
+        options = options_from(self._words, resume=self._words.resume, more=more)
+        async with opened(Services(options, Headless())) as services:
+            services.bus.subscribe((self._lines or Printer(self._output)).take)
+            self._refuse_unsafe(services)
+            self._session = await begun(services, self._words, self._output)
+            ticket = await self._session.submit(Prompt(self._words.prompt, cwd=here()))
+            outcome = await ticket.done
+        if self._lines is not None:
+            self._lines.end(outcome, self._session.id)
+        return outcome
+
+    def _refuse_unsafe(self, services: Services) -> None:
+        """Nobody is there to be asked about each call, as settings that cannot be read demand."""
+        found = services.loaded(here(project=True))
+        if not found.unsafe:
+            return
+        for text in found.problems:
+            self._output.note(f"smith: {text}")
+        text = "The settings that protect you could not be read, so nothing was run. Correct them."
+        raise failure("schema", "unsafe_settings", text)
+
+    def _stop(self) -> None:
+        if self._session is None:
+            self._work.cancel()
+        else:
+            self._stopping = asyncio.ensure_future(self._session.cancel())
+
+    def _cut_off(self, problem: OSError) -> None:
+        """Nobody gets the answer: there is no sense in working on."""
+        self._is_cut_off = True
+        self._output.note(f"smith: the output cannot be written ({problem.strerror}); the run is stopped.")
+        self._stop()
 
 
-def _code(outcome: TurnOutcome) -> int:
+def exit_code(outcome: TurnOutcome) -> int:
+    """What a turn comes to for a shell."""
     match outcome.stop_reason:
-        case "cancelled":
-            return INTERRUPTED
         case "error":
             return FAILED
-        case _ if outcome.denied:
-            names = ", ".join(dict.fromkeys(outcome.denied))
-            print(f"smith: refused, as nobody could be asked: {names}. --yes runs everything.", file=sys.stderr)
-            return REFUSED
+        case "cancelled":
+            return INTERRUPTED
         case _:
-            return 0
-
-
-def _print_json(envelope: Envelope) -> None:
-    line = {**msgspec.to_builtins(envelope.event), "conversation": envelope.conversation, "turn": envelope.turn}
-    sys.stdout.write(msgspec.json.encode(line).decode() + "\n")
-    sys.stdout.flush()
-
-
-class Printer:
-    """The answer on standard output as it comes, everything else as lines on standard error."""
-
-    def __init__(self) -> None:
-        self._open_line = False
-
-    def take(self, envelope: Envelope) -> None:
-        """A listener of the bus."""
-        match envelope.event:
-            case OutputDelta(_, text):
-                sys.stdout.write(printable(text))
-                sys.stdout.flush()
-                self._open_line = not text.endswith("\n")
-            case CallStarted(_, name, arguments):
-                self._note(f"· {name} {arguments[:160]}")
-            case CallFinished():
-                self._note(f"  {envelope.event.summary}")
-            case Notice(_, text):
-                self._note(f"smith: {text}")
-            case PersistenceFailed(error) | TurnFailed(error):
-                self._note(f"smith: {error.message}")
-            case _:
-                if self._open_line and type(envelope.event).__name__ in ("TurnCompleted", "TurnCancelled"):
-                    self._end_line()
-
-    def _note(self, text: str) -> None:
-        self._end_line()
-        print(printable(text), file=sys.stderr, flush=True)
-
-    def _end_line(self) -> None:
-        if self._open_line:
-            sys.stdout.write("\n")
-            sys.stdout.flush()
-            self._open_line = False
-
-
-def printable(text: str) -> str:
-    """`text` without control characters, which a terminal would obey."""
-    return "".join(char for char in text if char in "\n\t" or char.isprintable() or char == "\u200d")
+            return REFUSED if outcome.denied else 0

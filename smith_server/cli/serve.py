@@ -9,13 +9,12 @@ def serve(words: argparse.Namespace) -> int:
     """Serve one client until it is gone; the exit code."""
     inward, outward = claim()
     import asyncio
-    import os
 
     from smith_server.cli.log import start_log
+    from smith_server.cli.streams import leave
 
     start_log()
-    code = asyncio.run(_serve(words, inward, outward))
-    os._exit(code)
+    leave(asyncio.run(_serve(words, inward, outward)))
 
 
 async def _serve(words: argparse.Namespace, inward: int, outward: int) -> int:

@@ -1,12 +1,18 @@
-"""From parsed words to the options of a process."""
+"""What commands begin with: options from the words, the folder, the services while they are open."""
 
 import argparse
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from smith_server.config.paths import places
-from smith_server.runtime.services import Options
+from smith_server.cli.garbage import collect_later
+from smith_server.cli.streams import Output
+from smith_server.config.paths import places, project_root
+from smith_server.core.errors import failure
+from smith_server.runtime.services import Options, Services
+from smith_server.runtime.session import Session
 
 
 def options_from(words: argparse.Namespace, *, resume: bool, more: dict[str, Any] | None = None) -> Options:
@@ -17,5 +23,32 @@ def options_from(words: argparse.Namespace, *, resume: bool, more: dict[str, Any
         flags["defaults"] = {"provider": words.provider}
     if words.model:
         flags["default_model"] = words.model
-    config_file = Path(words.config) if words.config else None
-    return Options(found, dict(os.environ), flags, config_file, resume)
+    return Options(found, dict(os.environ), flags, Path(words.config) if words.config else None, resume)
+
+
+def here(*, project: bool = False) -> Path:
+    """The folder that the command was called in, or its project. Raises a `policy` failure when it is gone."""
+    try:
+        folder = Path.cwd()
+    except FileNotFoundError:
+        raise failure("policy", "no_folder", "The folder you are in does not exist any more. Go to another.") from None
+    return project_root(folder) if project else folder
+
+
+@asynccontextmanager
+async def opened(services: Services) -> AsyncIterator[Services]:
+    """`services` while they are open; all that was begun is stopped and stored at the end."""
+    collect_later()
+    await services.open()
+    try:
+        yield services
+    finally:
+        await services.close("the command has ended")
+
+
+async def begun(services: Services, words: argparse.Namespace, output: Output) -> Session:
+    """The conversation of the project to talk in: a new one, or with `-c` the last one."""
+    session = await services.session("", here(project=True))
+    if words.resume and not session.talk.messages:
+        output.note("smith: this project has no conversation to go on with; this is a new one.")
+    return session

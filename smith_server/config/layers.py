@@ -47,7 +47,7 @@ def load(
 
     `explicit` replaces the global file and has to exist: raises a `schema` failure otherwise.
     """
-    if explicit is not None and not explicit.is_file():
+    if explicit is not None and not _is_file(explicit):
         raise failure("schema", "config_missing", f"{explicit} does not exist or is no file.")
     problems: list[Problem] = []
     layers = [
@@ -81,13 +81,8 @@ def _project_layers(places: Places, project: Path, problems: list[Problem]) -> l
 
 def _file_layers(path: Path, problems: list[Problem], *, narrow_only: bool) -> list[Layer]:
     """The layer of `config.toml`, or of `config.json` with the same keys where there is no TOML."""
-    twin = path.with_suffix(".json")
-    if path.suffix == ".toml" and twin.is_file():
-        if path.exists():
-            problems.append(Problem(f"{twin} is ignored: {path} is there too"))
-        else:
-            path = twin
     try:
+        path = _there(path, problems)
         text = _read(path)
         if text is None:
             return []
@@ -99,6 +94,23 @@ def _file_layers(path: Path, problems: list[Problem], *, narrow_only: bool) -> l
         problems.append(Problem(f"{path} cannot be used: it holds no table", guards=True))
         return []
     return [Layer(str(path), values, text, narrow_only)]
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _there(path: Path, problems: list[Problem]) -> Path:
+    twin = path.with_suffix(".json")
+    if path.suffix != ".toml" or not twin.is_file():
+        return path
+    if not path.exists():
+        return twin
+    problems.append(Problem(f"{twin} is ignored: {path} is there too"))
+    return path
 
 
 def _read(path: Path) -> str | None:

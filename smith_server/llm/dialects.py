@@ -1,12 +1,11 @@
 """The wire formats, each in one line: where it is served, how a key is shown, who writes and reads it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Protocol
 
 from msgspec import Struct
 
-from smith_server.core.messages import Message
 from smith_server.core.ports import Request
 from smith_server.llm.answer import Reader
 from smith_server.llm.openai_request import OpenAIEncoder
@@ -21,17 +20,21 @@ class Encoder(Protocol):
         """Raises `AgentFailure` for a request that must not be sent."""
         ...
 
+    def call_ids(self, request: Request) -> Collection[str]:
+        """The ids of all calls in a request whose body was made just before."""
+        ...
+
 
 class Dialect(Struct, frozen=True):
     """A wire format. `key_header` is a header's name and what stands before the key in it.
 
-    `reader` is made of the preset, the content type and the transcript whose ids are taken.
+    `reader` is made of the preset, the content type and the ids of calls that are taken.
     """
 
     path: str
     key_header: tuple[str, str]
     encoder: Callable[[Preset], Encoder]
-    reader: Callable[[Preset, str, Sequence[Message]], Reader]
+    reader: Callable[[Preset, str, Collection[str]], Reader]
 
 
 DIALECTS: Mapping[str, Dialect] = MappingProxyType(

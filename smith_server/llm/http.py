@@ -4,6 +4,7 @@ httpx is imported when the first connection is wanted. None of its exceptions le
 """
 
 import asyncio
+import contextlib
 import importlib.util
 import socket
 import ssl
@@ -80,6 +81,11 @@ class Connections:
         self._clients: dict[tuple[bool, bool, str], Any] = {}
         self._lock = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
+
+    async def prepare(self, preset: Preset) -> None:
+        """Load what the first request would have to wait for, and ask nobody anything. A failure shows with it."""
+        with contextlib.suppress(OSError, ValueError):
+            await self._client(preset)
 
     async def send(
         self, preset: Preset, method: str, path: str, headers: Mapping[str, str], body: bytes = b""

@@ -6,11 +6,14 @@ from smith_server.core.messages import AssistantMessage, Message, ToolMessage
 
 
 class Linkage:
-    """Follows a transcript message by message; each question is answered by "" or by what is wrong."""
+    """Follows a transcript message by message; each question is answered by "" or by what is wrong.
+
+    `known` are the ids of all calls so far.
+    """
 
     def __init__(self) -> None:
         self._open: dict[str, None] = {}
-        self._known: set[str] = set()
+        self.known: set[str] = set()
 
     def follow(self, message: Message) -> str:
         """The next message."""
@@ -25,9 +28,9 @@ class Linkage:
         for call_id in ids:
             if not call_id:
                 return "a call has no id"
-            if call_id in self._known:
+            if call_id in self.known:
                 return f"the id {call_id!r} belongs to two calls"
-            self._known.add(call_id)
+            self.known.add(call_id)
             self._open[call_id] = None
         return ""
 

@@ -7,6 +7,7 @@ copy that is sent.
 
 import hashlib
 import re
+from collections.abc import Collection
 from operator import is_
 from typing import Any
 
@@ -66,9 +67,13 @@ class OpenAIEncoder:
             self._options(request),
         )
 
+    def call_ids(self, request: Request) -> Collection[str]:
+        """The ids of all calls in a request whose body was made just before."""
+        return self._sent[_key(request)].linkage.known if request.messages else ()
+
     def _joined(self, request: Request) -> bytes:
         """All messages with commas between them; those of the last request are not looked at again."""
-        key = (id(request.messages[0]), request.model)
+        key = _key(request)
         sent = self._sent.pop(key, None)
         if sent is None or not sent.begins(request.messages):
             sent = _Sent((), b"", Linkage())
@@ -165,6 +170,11 @@ class OpenAIEncoder:
         if not longest or len(call_id) <= longest:
             return call_id
         return "call_" + hashlib.blake2b(call_id.encode("utf-8", "replace"), digest_size=12).hexdigest()
+
+
+def _key(request: Request) -> tuple[int, str]:
+    """A conversation by its first message; what is encoded holds for one model only."""
+    return id(request.messages[0]), request.model
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:

@@ -3,13 +3,13 @@
 Complete is what said so: `[DONE]` or a reason for its end. Nothing of an answer that broke off runs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
 
 from smith_server.core.errors import AgentError, agent_error
-from smith_server.core.messages import AssistantMessage, Call, Message, Part, Text, Thinking
+from smith_server.core.messages import Call, Part, Text, Thinking
 from smith_server.core.ports import Delta, Done, Failed
 from smith_server.llm import advice, errors, loose_json, openai_reason, openai_wire
 from smith_server.llm.answer import End
@@ -28,17 +28,17 @@ class OpenAIReader:
 
     `finished`: nothing more needs to be read. `complete`: the answer said why it ended, only usage
     may follow. `events` and `comments` count signs of life. `whole`: it is one JSON value.
-    `reported` is the usage in the vendor's own counting.
+    `reported` is the usage in the vendor's own counting. `taken` are ids that no call may get.
     """
 
-    def __init__(self, preset: Preset, content_type: str = "", transcript: Sequence[Message] = ()) -> None:
+    def __init__(self, preset: Preset, content_type: str = "", taken: Collection[str] = ()) -> None:
         self.finished = False
         self.events = 0
         self.whole = False
         self.reported: Reported | None = None
         self._preset = preset
         self._type = content_type.partition(";")[0].strip().lower()
-        self._transcript = transcript
+        self._taken = taken
         self._begun = False
         self._head = b""
         self._body = bytearray()
@@ -246,7 +246,7 @@ class OpenAIReader:
 
     def _parts(self) -> tuple[Part, ...]:
         """All parts of a good answer, its calls closed."""
-        taken = self._taken_ids()
+        taken = set(self._taken if self._assembly.output == "call" else ())
         parts: list[Part] = []
         for part in self._assembly.parts(self._preset.issuer):
             if not isinstance(part, OpenCall):
@@ -256,13 +256,6 @@ class OpenAIReader:
                 taken.add(call.id)
                 parts.append(call)
         return tuple(parts)
-
-    def _taken_ids(self) -> set[str]:
-        if self._assembly.output != "call":
-            return set()
-        return {
-            call.id for message in self._transcript if isinstance(message, AssistantMessage) for call in message.calls
-        }
 
 
 def _excerpt(data: bytes) -> str:

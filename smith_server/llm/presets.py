@@ -2,6 +2,7 @@
 
 import ipaddress
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
@@ -95,12 +96,14 @@ def ollama_url(host: str) -> str:
     return f"{scheme}://{_reachable(name)}:{port}{slash}{path}".rstrip("/")
 
 
+@lru_cache(maxsize=64)
 def host_of(url: str) -> str:
     """The host of an address, without user, port and path; "" when it has none."""
     place = url.partition("://")[2].partition("/")[0].rpartition("@")[2]
     return _split_port(place, "")[0].lower()
 
 
+@lru_cache(maxsize=64)
 def is_loopback(host: str) -> bool:
     """Whether a host is this machine by name or by address."""
     if host == "localhost" or host.endswith(".localhost"):

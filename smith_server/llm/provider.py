@@ -43,12 +43,13 @@ class HttpProvider:
         """
         try:
             body = self._body(request)
+            taken = self._encoder.call_ids(request)
         except AgentFailure as problem:
             yield Failed(problem.error)
             return
 
         def reader(content_type: str) -> Reader:
-            return self._dialect.reader(self.preset, content_type, request.messages)
+            return self._dialect.reader(self.preset, content_type, taken)
 
         exchange = Exchange(self._connections, self.preset, reader, streamed=request.stream)
         try:
@@ -60,6 +61,11 @@ class HttpProvider:
             await exchange.close()
         for delta in exchange.rest():
             yield masked(delta, self._key)
+
+    def ready(self) -> None:
+        """Raise `AgentFailure` (`transport`) when no request can be sent: key, address or headers are wrong."""
+        if self._problem is not None:
+            raise AgentFailure(self._problem)
 
     async def warm(self) -> None:
         """Open a connection before the first prompt needs it. A failure shows with the prompt."""
@@ -77,8 +83,7 @@ class HttpProvider:
 
         Raises `AgentFailure` (`transport`, or `protocol` for a list that is none); ten seconds at most.
         """
-        if self._problem is not None:
-            raise AgentFailure(self._problem)
+        self.ready()
         try:
             async with asyncio.timeout(_LIST_TIME):
                 return await self._list()
@@ -118,8 +123,7 @@ class HttpProvider:
         return {**headers, **self.preset.headers}
 
     def _body(self, request: Request) -> bytes:
-        if self._problem is not None:
-            raise AgentFailure(self._problem)
+        self.ready()
         return self._encoder.body(request)
 
     def _refusal(self) -> AgentError | None:

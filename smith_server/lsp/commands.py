@@ -5,20 +5,26 @@ from typing import Any
 
 import msgspec
 
-from smith_server.core.editor import Editor
+from smith_server.core.editor import Change, Editor
 from smith_server.core.ports import Approver
 from smith_server.lsp import protocol
 from smith_server.lsp.approvals import MessageQuestions, answer
 from smith_server.lsp.conversations import Conversations
 from smith_server.lsp.editor import Buffers, ConversationEditor
 from smith_server.lsp.proposals import Proposals
-from smith_server.lsp.protocol import EditReceipt
+from smith_server.lsp.protocol import ChangeState, EditReceipt
 from smith_server.lsp.server import Connection
 from smith_server.lsp.stream import EventStream
 from smith_server.lsp.turns import Turns
 from smith_server.lsp.wire import Command
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
+
+_MOST_REMEMBERED = 1000
+_SAID = {
+    "undone": "The user took your edit of {} back in the editor. Read the file before you change it again.",
+    "redone": "The user made your edit of {} again, after having taken it back.",
+}
 
 
 class LspFace:
@@ -29,10 +35,26 @@ class LspFace:
     def __init__(self, connection: Connection) -> None:
         self.proposals = Proposals(connection.link)
         self._buffers = Buffers(connection.documents, connection.link, self.proposals)
+        self._made: dict[str, tuple[Session, Change, str]] = {}
 
     def editor(self, session: Session) -> Editor:
         """The open buffers, as this conversation may use them."""
-        return ConversationEditor(self._buffers, session.emit)
+        return ConversationEditor(self._buffers, session.emit, lambda change: self._remember(session, change))
+
+    def _remember(self, session: Session, change: Change) -> None:
+        self._made[change.id] = (session, change, "")
+        while len(self._made) > _MOST_REMEMBERED:
+            del self._made[next(iter(self._made))]
+
+    def change_state(self, params: ChangeState) -> None:
+        """The person took a change back, or made it again: the model hears of it with its next request."""
+        if params.change not in self._made or params.state not in _SAID:
+            return
+        session, change, said = self._made[params.change]
+        if said == params.state:
+            return
+        self._made[params.change] = (session, change, params.state)
+        session.inbox.note(f"[{_SAID[params.state].format(change.path.name)}]")
 
     def approver(self, session: Session) -> Approver:
         """Questions are events; the answer comes back as a command."""
@@ -65,6 +87,7 @@ class LspCommands:
         }
         listener = self._stream.take if link.client.events else MessageQuestions(services, link).take
         services.bus.subscribe(listener)
+        services.warm(roots.first())
 
     async def close(self) -> None:
         """Cancel, store, end the children."""
@@ -74,4 +97,4 @@ class LspCommands:
         self._face.proposals.edit_done(msgspec.convert(params, EditReceipt))
 
     def _change_state(self, params: dict[str, Any]) -> None:
-        """What became of a change later; nothing asks for it yet."""
+        self._face.change_state(msgspec.convert(params, ChangeState))

@@ -48,7 +48,6 @@ class Conversations:
 
     async def _load(self, args: ConversationsArguments) -> dict[str, Any]:
         session = await self._services.session(args.conversation, self._roots.first())
-        self._services.warm(session.root)
         messages, before = page(session.talk.messages, args.before, args.limit)
         events = [payload(Envelope(session.id, turn, event)) for turn, event in as_events(messages, session.turn)]
         answer: dict[str, Any] = {"conversation": session.id, "events": events, "busy": session.busy}

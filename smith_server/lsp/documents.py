@@ -6,17 +6,23 @@ asks the client. `counting` is how the client counts lines and characters.
 """
 
 import asyncio
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
 from pygls.uris import from_fs_path, to_fs_path
 
 from smith_server.core.errors import AgentFailure
 from smith_server.workspace.lsp_text import Counting, Range, apply_change, split_lines
 from smith_server.workspace.text import text_hash
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T", bound=Struct)
 
 
 class Document:
@@ -46,6 +52,31 @@ class Document:
     def later(self, version: int, lines: Sequence[str], *, trusted: bool) -> "Document":
         """The same file with another text."""
         return Document(self.uri, version, lines, self.language, trusted=trusted)
+
+
+class _Item(Struct, frozen=True, rename="camel"):
+    uri: str
+    version: int | None = None
+    text: str = ""
+    language_id: str = ""
+
+
+class _Piece(Struct, frozen=True):
+    text: str
+    range: Range | None = None
+
+
+class _DidOpen(Struct, frozen=True, rename="camel"):
+    text_document: _Item
+
+
+class _DidChange(Struct, frozen=True, rename="camel"):
+    text_document: _Item
+    content_changes: tuple[_Piece, ...]
+
+
+class _DidClose(Struct, frozen=True, rename="camel"):
+    text_document: _Item
 
 
 Snapshot = Mapping[str, Document]
@@ -86,34 +117,50 @@ class Documents:
             return None
         return next((each for each in files if each.path is not None and _identity(each.path) == wanted), None)
 
-    def did_open(self, params: dict[str, Any]) -> None:
-        item = params["textDocument"]
-        lines = split_lines(item["text"], self.counting.ends)
-        self._open[item["uri"]] = Document(item["uri"], item.get("version", 0), lines, item.get("languageId", ""))
+    def did_open(self, params: Any) -> None:
+        """Take in `textDocument/didOpen`, as it came. What does not fit is logged and left out."""
+        if (message := self._fitting(params, _DidOpen)) is not None:
+            item = message.text_document
+            lines = split_lines(item.text, self.counting.ends)
+            self._open[item.uri] = Document(item.uri, item.version or 0, lines, item.language_id)
 
-    def did_change(self, params: dict[str, Any]) -> None:
-        item = params["textDocument"]
-        document = self._open.get(item["uri"])
-        if document is None:
+    def did_change(self, params: Any) -> None:
+        """Take in `textDocument/didChange`, as it came."""
+        message = self._fitting(params, _DidChange)
+        document = self._open.get(message.text_document.uri) if message else None
+        if message is None or document is None:
             return
-        version = item.get("version") or 0
+        version = message.text_document.version or 0
         trusted = document.trusted and version > document.version
         lines = document.lines
-        for change in params.get("contentChanges", ()):
-            if change.get("range") is None:
-                lines, trusted = split_lines(change["text"], self.counting.ends), True
+        for piece in message.content_changes:
+            if piece.range is None:
+                lines, trusted = split_lines(piece.text, self.counting.ends), True
                 continue
             try:
-                span = msgspec.convert(change["range"], Range)
-                lines = apply_change(lines, span, change["text"], self.counting)
-            except (AgentFailure, msgspec.ValidationError):
+                lines = apply_change(lines, piece.range, piece.text, self.counting)
+            except AgentFailure:
                 trusted = False
-        self._open[item["uri"]] = document.later(version, lines, trusted=trusted)
+        self._open[document.uri] = document.later(version, lines, trusted=trusted)
         self._wake()
 
-    def did_close(self, params: dict[str, Any]) -> None:
-        self._open.pop(params["textDocument"]["uri"], None)
-        self._wake()
+    def did_close(self, params: Any) -> None:
+        """Take in `textDocument/didClose`, as it came."""
+        if (message := self._fitting(params, _DidClose)) is not None:
+            self._open.pop(message.text_document.uri, None)
+            self._wake()
+
+    def _fitting(self, params: Any, kind: type[T]) -> T | None:
+        """`params` as a structure; a document that a misfit names may no longer be what it was."""
+        try:
+            return msgspec.convert(params, kind)
+        except msgspec.ValidationError as problem:
+            log.warning("%s of the client does not fit: %s", kind.__name__, problem)
+        item = params.get("textDocument") if isinstance(params, dict) else None
+        uri = item.get("uri") if isinstance(item, dict) else None
+        if isinstance(uri, str):
+            self.distrust(uri)
+        return None
 
     def _wake(self) -> None:
         waiting, self._waiting = self._waiting, []
@@ -136,11 +183,9 @@ class Documents:
 
 
 def uri_path(uri: str) -> Path | None:
-    """The path of a `file:` URI, else None."""
-    if not uri.startswith("file:"):
-        return None
-    name = to_fs_path(uri)
-    return Path(name) if name else None
+    """The path of a `file:` URI; None for any other, and for one that can be no path."""
+    name = to_fs_path(uri) if uri.startswith("file:") else None
+    return Path(name) if name and "\0" not in name else None
 
 
 def path_uri(path: Path) -> str:

@@ -5,7 +5,6 @@ import contextlib
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from lsprotocol import types
@@ -68,11 +67,15 @@ class Buffers:
 
 
 class ConversationEditor:
-    """One conversation's view of the open buffers; it knows which differences are its own edits."""
+    """One conversation's view of the open buffers; it knows which differences are its own edits.
 
-    def __init__(self, buffers: Buffers, emit: Callable[[Event], None]) -> None:
+    `made` is told of every change that was applied.
+    """
+
+    def __init__(self, buffers: Buffers, emit: Callable[[Event], None], made: Callable[[Change], None]) -> None:
         self._buffers = buffers
         self._emit = emit
+        self._made = made
         self._late: Callable[[str, Receipt], None] = lambda change, receipt: None
         self._own: dict[str, str] = {}
 
@@ -109,9 +112,12 @@ class ConversationEditor:
             receipt = await _plain_edit(self._buffers, document, change, after)
         if _contradicts(receipt, document.hash, after):
             self._buffers.documents.distrust(document.uri)
-        if receipt.status == "applied" and (before.own_only or not before.modified):
+        if receipt.status != "applied":
+            return receipt
+        if before.own_only or not before.modified:
             self._own[document.uri] = after
-        return msgspec.structs.replace(receipt, hash=after) if receipt.status == "applied" else receipt
+        self._made(change)
+        return msgspec.structs.replace(receipt, hash=after)
 
     def _request(self, change: Change, document: Document) -> ApplyEdit:
         edits = tuple(
@@ -171,16 +177,19 @@ def _range(document: Document, hunk: Hunk, documents: Documents) -> Range:
     return Range(*positions_of(document.lines, (hunk.start, hunk.end), documents.counting))
 
 
+def _lsp_range(span: Range) -> types.Range:
+    start, end = (types.Position(place.line, place.character) for place in (span.start, span.end))
+    return types.Range(start, end)
+
+
 async def _plain_edit(buffers: Buffers, document: Document, change: Change, after: str) -> Receipt:
     """An edit through `workspace/applyEdit`. Its answer proves nothing: the text that comes back does."""
     if "\r" in document.text.replace("\r\n", ""):
         return Receipt("refused", message="lone carriage returns, which this client and the server count differently")
-    edits: list[Any] = [
-        {"range": msgspec.to_builtins(_range(document, hunk, buffers.documents)), "newText": hunk.new}
-        for hunk in change.hunks
-    ]
-    versioned = {"uri": document.uri, "version": document.version}
-    params = {"label": change.label, "edit": {"documentChanges": [{"textDocument": versioned, "edits": edits}]}}
+    edits = [types.TextEdit(_lsp_range(_range(document, hunk, buffers.documents)), hunk.new) for hunk in change.hunks]
+    versioned = types.OptionalVersionedTextDocumentIdentifier(uri=document.uri, version=document.version)
+    edit = types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(versioned, edits)])
+    params = types.ApplyWorkspaceEditParams(edit, change.label)
     try:
         answer = await buffers.link.ask_plain(types.WORKSPACE_APPLY_EDIT, params, EDIT_SECONDS)
     except ToolRefusal as problem:
@@ -201,7 +210,7 @@ async def _seen(buffers: Buffers, document: Document, after: str) -> Receipt:
             return Receipt("gone")
     now = buffers.documents.get(document.uri)
     if now is not None and now.version == document.version:
-        return Receipt("stale", document.hash, "the editor said that it applied the edit, but its text did not change")
+        return Receipt("unknown", message="it said that it did, but its text did not change")
     return Receipt("stale", now.hash if now else "", "the text in the editor is not what was meant")
 
 

@@ -180,6 +180,14 @@ class WithdrawEdit(Struct, frozen=True):
     change: str
 
 
+class ChangeState(Struct, frozen=True):
+    """`smith/changeState`, client to server: a hunk of an applied change is now `undone`, `redone` or `touched`."""
+
+    change: str
+    state: str
+    hunk: int = 0
+
+
 class ReadBuffer(Struct, frozen=True):
     """`smith/readBuffer`, server to client: is this file open, and what does it say?"""
 

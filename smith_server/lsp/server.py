@@ -57,6 +57,13 @@ class Connection:
 Load = Callable[[Connection], Awaitable[Commands]]
 
 
+class Quiet(LanguageServer):
+    """Trouble with one message goes to the log, without its contents, and not to a window of the editor."""
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        log.warning("%s: %s", getattr(source, "__name__", source), type(error).__name__)
+
+
 class Server:
     """One connection over two descriptors, from the first byte to the exit code."""
 
@@ -70,7 +77,7 @@ class Server:
         self._frames = FrameReader()
         loop = asyncio.get_running_loop()
         self._out = OutPipe(outward, partial(loop.call_soon_threadsafe, self._end, 1))
-        self._pygls = LanguageServer("smith", __version__, protocol_cls=Wire, converter_factory=plain_converter)
+        self._pygls = Quiet("smith", __version__, protocol_cls=Wire, converter_factory=plain_converter)
         self._wire: Wire = self._pygls.protocol  # type: ignore[assignment]
         self._wire.documents = Documents()
         self._wire.raw_writer = self._out.write
@@ -117,20 +124,33 @@ class Server:
         with contextlib.suppress(TimeoutError, AgentFailure):
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._loading
-                if not self._commands.cancelled() and self._commands.exception() is None:
-                    await self._commands.result().close()
+                if (commands := self._loaded()) is not None:
+                    await commands.close()
+
+    def _loaded(self) -> Commands | None:
+        is_there = self._commands.done() and self._commands.exception() is None
+        return self._commands.result() if is_there else None
+
+    async def _ready(self) -> Commands:
+        """The commands, when they are there; what failed for a reason that may pass is tried once more."""
+        problem = self._commands.exception() if self._commands.done() else None
+        if isinstance(problem, AgentFailure) and problem.error.retryable:
+            self._commands = asyncio.get_running_loop().create_future()
+            self._loading = asyncio.create_task(self._bring_up(), name="load")
+        return await asyncio.shield(self._commands)
 
     def _when_ready(self, name: str) -> Command:
         async def run(argument: dict[str, Any], arrival: Arrival) -> Any:
-            commands = await asyncio.shield(self._commands)
+            commands = await self._ready()
             return await commands.table[name](argument, arrival)
 
         return run
 
     def _notified(self, name: str) -> Callable[[Any], None]:
         def take(params: Any) -> None:
-            if self._commands.done() and isinstance(params, dict):
-                self._commands.result().notifications[name](params)
+            commands = self._loaded()
+            if commands is not None and isinstance(params, dict):
+                commands.notifications[name](params)
 
         return take
 

@@ -23,9 +23,11 @@ from smith_server.core.errors import AgentError, AgentFailure, failure, normaliz
 from smith_server.lsp import protocol
 from smith_server.lsp.documents import Documents, Snapshot
 from smith_server.lsp.frames import frame
+from smith_server.lsp.lifecycle import INVALID_REQUEST, Lifecycle, Refusal, is_id
 
 log = logging.getLogger(__name__)
 
+INVALID_PARAMS = -32602
 FAILED = -32803
 """LSP's RequestFailed: the request was right, its work failed."""
 
@@ -64,6 +66,7 @@ class Wire(LanguageServerProtocol):
 
     def __init__(self, server: LanguageServer, converter: Converter) -> None:
         super().__init__(server, converter)
+        self._lifecycle = Lifecycle()
         self._cancels: dict[Any, Callable[[], None]] = {}
         self._tokens: dict[Any, Any] = {}
 
@@ -74,19 +77,35 @@ class Wire(LanguageServerProtocol):
         """Take in one message body. What cannot be understood is answered where it has an id."""
         try:
             data = msgspec.json.decode(body)
-        except (msgspec.DecodeError, UnicodeError):
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
             self._send_error(None, -32700, "not a JSON message")
             return
-        if not isinstance(data, dict) or data.get("jsonrpc") != "2.0":
-            self._send_error(None, -32600, "not a JSON-RPC 2.0 message")
+        if (refusal := self._lifecycle.refusal(data)) is not None:
+            self._refuse(data, refusal)
             return
         try:
             message = self.structure_message(data)
         except JsonRpcException as problem:
-            if "id" in data and "method" in data:
-                self._send_response(data["id"], error=problem.to_response_error())
+            self._misfit(data, problem)
+        else:
+            self.handle_message(message)
+
+    def _refuse(self, data: Any, refusal: Refusal) -> None:
+        """Answer a message that is not taken; what is well formed and wants no answer gets none."""
+        name = data.get("id") if isinstance(data, dict) else None
+        is_notification = isinstance(data, dict) and "method" in data and "id" not in data
+        if not is_notification:
+            self._send_error(name if is_id(name) else None, refusal.code, refusal.message)
+
+    def _misfit(self, data: dict[str, Any], problem: JsonRpcException) -> None:
+        """A message whose parts do not fit. An answer of the client that does not is one that failed."""
+        log.warning("a message of the client does not fit: %s", data.get("method", "an answer"))
+        if "id" not in data:
             return
-        self.handle_message(message)
+        if "method" in data:
+            self._send_error(data["id"], problem.code, problem.message)
+        else:
+            self._handle_response(data["id"], error=problem.to_response_error())
 
     def _handle_request(self, msg_id: Any, method_name: str, params: Any) -> None:
         if method_name == types.WORKSPACE_EXECUTE_COMMAND:
@@ -99,11 +118,14 @@ class Wire(LanguageServerProtocol):
         if method_name == types.CANCEL_REQUEST:
             self._cancel(plain.get("id"))
         elif method_name == types.WINDOW_WORK_DONE_PROGRESS_CANCEL:
-            self._cancel(self._tokens.get(plain.get("token")))
+            token = plain.get("token")
+            self._cancel(self._tokens.get(token) if is_id(token) else None)
         else:
             super()._handle_notification(method_name, params)
 
     def _cancel(self, msg_id: Any) -> None:
+        if not is_id(msg_id):
+            return
         if (action := self._cancels.get(msg_id)) is not None:
             action()
         elif msg_id in self._request_futures:
@@ -112,13 +134,17 @@ class Wire(LanguageServerProtocol):
     def _start_command(self, msg_id: Any, params: dict[str, Any]) -> None:
         command = self.commands.get(str(params.get("command")))
         if command is None:
-            self._send_error(msg_id, -32602, f"there is no command {params.get('command')!r}")
+            self._send_error(msg_id, INVALID_PARAMS, f"there is no command {params.get('command')!r}")
             return
         arguments = params.get("arguments") or [{}]
-        if len(arguments) != 1 or not isinstance(arguments[0], dict):
-            self._send_error(msg_id, -32602, "a command takes one JSON object")
+        if not isinstance(arguments, list) or len(arguments) != 1 or not isinstance(arguments[0], dict):
+            self._send_error(msg_id, INVALID_PARAMS, "a command takes one JSON object")
+            return
+        if msg_id in self._cancels:
+            self._send_error(msg_id, INVALID_REQUEST, f"the id {msg_id!r} is in use")
             return
         token = params.get("workDoneToken")
+        token = token if is_id(token) else None
         arrival = Arrival(self.documents.snapshot(), token, lambda action: self._cancels.update({msg_id: action}))
         task = asyncio.ensure_future(self._run_command(msg_id, command, arguments[0], arrival))
         self._cancels[msg_id] = partial(_cancel_task, task)
@@ -136,13 +162,21 @@ class Wire(LanguageServerProtocol):
         except asyncio.CancelledError:
             self._send_error(msg_id, -32800, "cancelled")
         except AgentFailure as problem:
-            self._send_error(msg_id, FAILED, problem.error.message, problem.error)
+            code = INVALID_PARAMS if problem.error.code == "invalid_arguments" else FAILED
+            self._send_error(msg_id, code, problem.error.message, problem.error)
         except Exception as problem:
             log.exception("a command failed")
             error = normalize(problem)
             self._send_error(msg_id, -32603, error.message, error)
         else:
             self._send({"jsonrpc": "2.0", "id": msg_id, "result": result})
+
+    def _send_response(self, msg_id: Any, result: Any = None, error: types.ResponseError | None = None) -> None:
+        if error is None:
+            super()._send_response(msg_id, result)
+        else:
+            # What pygls puts into `data` is a stack trace.
+            self._send_error(msg_id, error.code, error.message)
 
     def _send_error(self, msg_id: Any, code: int, message: str, error: AgentError | None = None) -> None:
         body: dict[str, Any] = {"code": code, "message": message}
@@ -185,6 +219,7 @@ class Wire(LanguageServerProtocol):
     def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
         """The standard answer and our own capability."""
         result = yield from super().lsp_initialize(params)
+        self._lifecycle.begin()
         own = {"protocol": protocol.VERSION, "version": self._server.version}
         result.capabilities.experimental = {"smith": own}
         result.capabilities.execute_command_provider = types.ExecuteCommandOptions(commands=list(self.commands))

@@ -16,6 +16,8 @@ from smith_server.core.events import Envelope, OutputDelta, ReasoningDelta, Turn
 
 log = logging.getLogger(__name__)
 
+MOST_JOINED = 1 << 16
+
 Listener = Callable[[Envelope], None]
 
 
@@ -100,18 +102,21 @@ class Bus:
 
 
 def joined(envelopes: Iterable[Envelope]) -> Iterable[Envelope]:
-    """The same events with neighbouring deltas of one message made one."""
+    """The same events with neighbouring deltas of one message made one, up to `MOST_JOINED` characters."""
     held: Envelope | None = None
     texts: list[str] = []
+    size = 0
     for envelope in envelopes:
-        if held is not None and _continues(held, envelope):
-            texts.append(envelope.event.text)  # type: ignore[attr-defined]
+        if held is not None and size < MOST_JOINED and _continues(held, envelope):
+            texts.append(_text(envelope))
+            size += len(texts[-1])
             continue
         if held is not None:
             yield _with_text(held, texts)
             held = None
         if isinstance(envelope.event, OutputDelta | ReasoningDelta):
             held, texts = envelope, [envelope.event.text]
+            size = len(texts[0])
         else:
             yield envelope
     if held is not None:
@@ -127,6 +132,10 @@ def _continues(held: Envelope, envelope: Envelope) -> bool:
         and first.message == then.message
         and (held.conversation, held.job) == (envelope.conversation, envelope.job)
     )
+
+
+def _text(envelope: Envelope) -> str:
+    return envelope.event.text if isinstance(envelope.event, OutputDelta | ReasoningDelta) else ""
 
 
 def _with_text(held: Envelope, texts: list[str]) -> Envelope:

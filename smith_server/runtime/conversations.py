@@ -51,20 +51,22 @@ class Shelf:
         if name:
             return await self._database.call(partial(self._load, name))
         if not resume:
-            return await self.fresh(root)
+            return Opened(new_id(), root)
         try:
             found = await self._database.call(partial(self._last, str(root)))
         except AgentFailure as problem:
             if problem.error.code != "held":
                 raise
-            return await self.fresh(root, (f"{problem.error.message} This is a new conversation.",))
-        return found or await self.fresh(root)
+            return Opened(new_id(), root, notes=(f"{problem.error.message} This is a new conversation.",))
+        return found or Opened(new_id(), root)
 
-    async def fresh(self, root: Path, notes: tuple[str, ...] = ()) -> Opened:
-        """A new conversation, the one that the project goes on with from now on."""
-        opened = Opened(new_id(), root, notes=notes)
-        if not notes:
-            await self._database.call(partial(conversations.point, root=str(root), conversation=opened.id))
+    async def fresh(self, root: Path) -> Opened:
+        """A new conversation that somebody asked for: the project goes on with it from now on.
+
+        One that merely begins becomes that with its first turn, see `Journal`.
+        """
+        opened = Opened(new_id(), root)
+        await self._database.call(partial(conversations.point, root=str(root), conversation=opened.id))
         return opened
 
     async def listed(self, root: Path, limit: int) -> Sequence[Header]:

@@ -84,6 +84,8 @@ class Journal:
 
     async def _settle(self, seconds: float) -> None:
         if self._task is None or self._task.done():
+            if not self._backlog:
+                return
             self._task = asyncio.create_task(self._store(), name="journal")
         done, _ = await asyncio.wait([self._task], timeout=seconds)
         if not done and seconds > SHOWN_SECONDS:
@@ -112,11 +114,16 @@ class Journal:
             turns.apply(connection, writes, full_sync=ends)
 
     def _create(self, connection: apsw.Connection, write: OpenTurn) -> None:
-        """The first turn of a conversation brings its header and the right to write it."""
-        if conversations.get(connection, write.conversation) is None:
-            header = Header(write.conversation, self._roots[write.conversation], _title(write.prompt))
-            conversations.create(connection, header)
-            lease.take(connection, write.conversation, self._holder, self._face)
+        """The first turn of a conversation brings its header, the right to write it, and its place as the last one."""
+        if conversations.get(connection, write.conversation) is not None:
+            return
+        root = self._roots[write.conversation]
+        conversations.create(connection, Header(write.conversation, root, _title(write.prompt)))
+        lease.take(connection, write.conversation, self._holder, self._face)
+        last = conversations.pointer(connection, root)
+        other = lease.held(connection, last) if last else None
+        if other is None or other.holder == self._holder:
+            conversations.point(connection, root, write.conversation)
 
     def _tell(self, error: AgentError) -> None:
         """Once until the store works again; the conversation is the one that waits."""

@@ -8,6 +8,7 @@ from smith_server.core.errors import failure
 from smith_server.core.events import Notice
 from smith_server.core.ports import Emit, Provider
 from smith_server.llm.http import Connections
+from smith_server.llm.presets import host_of, is_loopback
 from smith_server.llm.probe import answers
 from smith_server.llm.provider import HttpProvider
 from smith_server.llm.scripted import ScriptedProvider
@@ -33,6 +34,7 @@ class Providers:
             return self._script(), asked or "script"
         choice = await choose_provider(settings, self._environ, answers)
         provider = self._build(choice)
+        provider.ready()
         model = choose_model(asked, role, settings, choice.preset)
         if not model:
             model = only_model(await provider.models(), choice.preset.name)
@@ -42,11 +44,16 @@ class Providers:
         return provider, model
 
     async def warm(self, settings: Settings) -> None:
-        """Open the connection to the provider before the first prompt needs it."""
+        """Load what requests need, and open the connection, before the first prompt waits for it.
+
+        A server on this machine is not asked: connecting to it takes no time.
+        """
         if settings.defaults.provider == "scripted":
             return
         choice = await choose_provider(settings, self._environ, answers)
-        await self._build(choice).warm()
+        await self._connections.prepare(choice.preset)
+        if not is_loopback(host_of(choice.preset.base_url)):
+            await self._build(choice).warm()
 
     async def close(self) -> None:
         """Close all connections."""

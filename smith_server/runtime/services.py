@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from smith_server.config import secrets
@@ -65,17 +66,19 @@ class Services:
         Raises `AgentFailure` for a store that must not be touched (newer, locked) and for a named
         settings file that is not there.
         """
-        self._database = await Database.open(self._options.places.database)
+        options = self._options
+        own = load(options.places, options.places.config, options.environ, options.flags, options.config_file)
+        self._database = await Database.open(options.places.database)
         holder = this_process()
         self._journal = Journal(self._database, holder, self._face.name, self._trouble)
         self.bus = Bus(self._journal)
         self.bus.start()
         self._shelf = Shelf(self._database, holder, self._face.name)
-        self._providers = Providers(self._options.environ)
+        self._providers = Providers(options.environ)
         self._guard = Guard()
-        hidden = secrets.key_variables("LLM_API_KEY")
+        hidden = secrets.key_variables(own.settings.llm_config.api_key_env)
         self._processes = Processes(self._guard, hidden)
-        self._assembler = Assembler(self._face, self._providers, self._processes, self.settings, self._options.environ)
+        self._assembler = Assembler(self._face, self._providers, self._processes, self.settings, options.environ)
 
     async def close(self, reason: str = "") -> None:
         """Stop every turn, store what happened, end every child."""
@@ -92,16 +95,19 @@ class Services:
         await self._database.close()
 
     def settings(self, root: Path) -> Settings:
-        """The settings for a project, read again when a file changed. Trouble with them is told once."""
+        """The settings for a project, read again when a file changed."""
         return self.loaded(root).settings
 
     def loaded(self, root: Path) -> Loaded:
-        """The same with origins and problems."""
+        """The same with origins and problems. What becomes unsafe later leaves the last good settings in force."""
         options = self._options
         now = stamp(options.places, root, options.config_file)
         known = self._loaded.get(root)
         if known is None or known[0] != now:
             read = load(options.places, root, options.environ, options.flags, options.config_file)
+            if known is not None and read.unsafe and not known[1].unsafe:
+                kept = (*read.problems, "The settings stay as they were until this is corrected.")
+                read = msgspec.structs.replace(known[1], problems=kept)
             known = self._loaded[root] = (now, read)
         return known[1]
 
@@ -157,7 +163,7 @@ class Services:
         return self._assembler.system_prompt(session)
 
     def warm(self, root: Path) -> None:
-        """Open the connection to the provider in the background, before the first prompt needs it."""
+        """Open the connection to the provider in the background. What goes wrong here shows with the prompt."""
         task = asyncio.create_task(self._warm(root), name="warm")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -173,19 +179,19 @@ class Services:
         self._sessions[session.id] = session
         self._current[session.root] = session.id
         self._post(session.id, SessionStarted(root=str(session.root), resumed=opened.stored, title=opened.title))
-        for text in self._notices(session.root, opened):
-            self._post(session.id, Notice(level="warning", text=text))
+        store = [warning.message for warning in self._database.warnings]
+        self._warn(session, [*store, self._options.places.note, *self.loaded(session.root).problems, *opened.notes])
         return session
 
-    def _notices(self, root: Path, opened: Opened) -> Iterable[str]:
-        """What a person has to know once: of the store, the settings, the conversation."""
-        texts = [warning.message for warning in self._database.warnings]
-        texts += [self._options.places.note, *self.loaded(root).problems, *opened.notes]
+    def _warn(self, session: Session, texts: Iterable[str]) -> None:
+        """Tell what a person has to know, each sentence once."""
         fresh = [text for text in texts if text and text not in self._warned]
         self._warned.update(fresh)
-        return fresh
+        for text in fresh:
+            self._post(session.id, Notice(level="warning", text=text))
 
     async def _prepare(self, session: Session, prompt: Prompt, token: CancelToken) -> TurnInput:
+        self._warn(session, self.loaded(session.root).problems)
         return await self._assembler.turn_input(session, prompt, token, self._stored)
 
     async def _stored(self) -> None:

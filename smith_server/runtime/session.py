@@ -46,11 +46,12 @@ class Prompt(Struct, frozen=True):
 
 
 class Ticket(Struct, eq=False):
-    """A prompt in line; `done` gets the outcome of its turn."""
+    """A prompt in line; `done` gets the outcome of its turn. `waited` when it did not run at once."""
 
     id: str
     prompt: Prompt
     done: asyncio.Future[TurnOutcome]
+    waited: bool = True
 
 
 class Inbox:
@@ -118,8 +119,8 @@ class Session:
         """
         if self.busy and not queue:
             raise failure("policy", "turn_active", "A turn is running. Cancel it, or send the prompt with `queue`.")
-        ticket = Ticket(secrets.token_urlsafe(9), prompt, asyncio.get_running_loop().create_future())
         waits = self.busy
+        ticket = Ticket(secrets.token_urlsafe(9), prompt, asyncio.get_running_loop().create_future(), waits)
         self._queue.append(ticket)
         if waits:
             self.emit(PromptQueued(id=ticket.id, text=prompt.text))
@@ -181,7 +182,7 @@ class Session:
     async def _turn(self, ticket: Ticket) -> None:
         record, token = TurnRecord(self.talk.begin_turn()), CancelToken()
         self._running = (record, token, ticket)
-        self.emit(TurnStarted(text=ticket.prompt.text, queued=ticket.id))
+        self.emit(TurnStarted(text=ticket.prompt.text, queued=ticket.id if ticket.waited else ""))
         message = UserMessage(self.talk.mint(), ticket.prompt.text, ticket.prompt.attached)
         self.talk.add(message)
         self.emit(MessageAdded(message=message))

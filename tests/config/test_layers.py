@@ -9,6 +9,7 @@ from smith_server.config.merge import Layer, merge
 from smith_server.config.paths import Places, places, project_root
 from smith_server.config.schema import Settings
 from smith_server.core.errors import AgentFailure
+from tests.store.builders import without_root
 
 
 class Sources:
@@ -203,3 +204,19 @@ def test_the_project_begins_at_git_folder_or_file(tmp_path: Path) -> None:
     assert project_root(inner) == inner
     (tmp_path / "work" / ".git").write_text("gitdir: elsewhere")
     assert project_root(inner) == tmp_path / "work"
+
+
+def test_a_folder_that_may_not_be_looked_into_is_unsafe_and_told(sources: Sources) -> None:
+    sources.own.write_text("max_requests = 3\n")
+    sources.home.chmod(0)
+    with without_root():
+        loaded = sources.load()
+    sources.home.chmod(0o700)
+    assert (loaded.unsafe, loaded.settings) == (True, Settings())
+    assert str(sources.own) in loaded.problems[0]
+    assert "Permission denied" in loaded.problems[0]
+
+
+def test_a_named_file_with_an_impossible_name_is_told_as_missing(sources: Sources) -> None:
+    with pytest.raises(AgentFailure, match="does not exist or is no file"):
+        sources.load(Path("a" * 5000))

@@ -1,5 +1,7 @@
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from llmock.pytest_plugin import LLMock
@@ -14,9 +16,16 @@ def model_server() -> Iterator[LLMockServer]:
         yield server
 
 
+class Model(LLMock):
+    """What is scripted meets streamed requests alone, not the one that opens a connection early."""
+
+    def add(self, *behaviors: Any) -> LLMock:
+        return super().add(*(replace(each, match=replace(each.match, stream=True)) for each in behaviors))
+
+
 @pytest.fixture
 def model(model_server: LLMockServer) -> LLMock:
-    return LLMock(model_server).reset()
+    return Model(model_server).reset()
 
 
 @pytest.fixture

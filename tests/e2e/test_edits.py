@@ -225,3 +225,21 @@ async def test_a_buffer_with_the_persons_own_text_is_not_saved_and_the_model_is_
     last = (await results(client))[-1]
     assert "not on disk: a.py (unsaved text of the user)" in last["content"]
     assert path.read_text() == "on disk\n"
+
+
+async def test_an_edit_that_the_person_took_back_is_told_to_the_model(world: World, model: LLMock) -> None:
+    world.use(model)
+    auto(world)
+    path = world.file("a.py", "one\ntwo\n")
+    client = await world.server()
+    buffer = Buffer(client, path, "one\ntwo\n")
+    model.call_tool("read", {"path": "a.py"})
+    model.call_tool("replace", {"path": "a.py", "old": "two", "new": "agent"})
+    model.reply("Done.", times=2)
+    await client.run("smith.turn", text="change it")
+    buffer.type("one\ntwo\n")
+    for hunk in (0, 1):
+        client.notify("smith/changeState", {"change": buffer.asked[0]["change"], "hunk": hunk, "state": "undone"})
+    await client.run("smith.turn", text="and now?")
+    said = [message["content"] for message in model.last_request.body["messages"] if message["role"] == "user"]
+    assert [text for text in said if "took your edit of a.py back" in text] == said[-1:]

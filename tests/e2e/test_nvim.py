@@ -76,7 +76,8 @@ def test_an_edit_lands_in_an_unsaved_buffer_as_one_undo_step(world: World, model
 def test_typing_into_the_same_line_makes_the_edit_stale(world: World, model: LLMock, nvim: Neovim) -> None:
     buffer = nvim.edit(world.file("a.py", "one\ntwo\nthree\n"))
     model.call_tool("read", {"path": "a.py"})
-    model.delay(0.8)
+    model.delay(0)
+    model.delay(2.0)
     model.call_tool("replace", {"path": "a.py", "old": "two", "new": "agent", "hash": text_hash("one\ntwo\nthree\n")})
     model.reply("Refused, I see.")
     nvim.send("change it")
@@ -94,7 +95,8 @@ def test_typing_elsewhere_never_hits_the_wrong_line(world: World, model: LLMock,
     world.settings(f"[editor]\nrebase = {str(rebase).lower()}\n")
     buffer = nvim.edit(world.file("a.py", "one\ntwo\nthree\n"))
     model.call_tool("read", {"path": "a.py"})
-    model.delay(0.8)
+    model.delay(0)
+    model.delay(2.0)
     edit = {"operation": "replace", "start_line": 2, "end_line": 2, "content": "agent", "path": "a.py"}
     model.call_tool("edit", {**edit, "hash": text_hash("one\ntwo\nthree\n")})
     model.reply("So.")

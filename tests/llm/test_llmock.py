@@ -32,7 +32,7 @@ def model(running: LLMockServer) -> LLMock:
 
 
 async def heard(model: LLMock, connections: Connections, request: Request = REQUEST) -> list[Delta]:
-    preset = Preset("custom", model.base_url(), "LLM_API_KEY", timeouts=Timeouts(stall=0.5))
+    preset = Preset("custom", model.base_url(), "LLM_API_KEY", timeouts=Timeouts(stall=3.0))
     return [delta async for delta in HttpProvider(preset, connections, "sk-1").stream(request, CancelToken())]
 
 
@@ -64,7 +64,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "disconnect": (lambda model: model.disconnect(after_chunks=2), "stream_truncated"),
     "truncate": (lambda model: model.truncate(after_chunks=2), "stream_truncated"),
     "corrupt": (lambda model: model.corrupt(after_chunks=2), "protocol_error"),
-    "stall": (lambda model: model.stall(after_chunks=2, seconds=3), "stall_timeout"),
+    "stall": (lambda model: model.stall(after_chunks=2, seconds=8), "stall_timeout"),
 }
 
 

@@ -2,19 +2,26 @@
 
 import pytest
 
-from smith_server.core.messages import AssistantMessage, Call
+from smith_server.core.messages import AssistantMessage, Call, ToolMessage
+from smith_server.core.ports import Request
+from smith_server.llm.openai_request import OpenAIEncoder
+from smith_server.llm.presets import PRESETS
 from tests.llm.streams import DONE, calling, event, read
 
 
 def test_ids_of_the_transcript_are_not_given_again() -> None:
-    before = [AssistantMessage("t1", (Call("call_0", "f"), Call("call_1", "f")))]
+    encoder = OpenAIEncoder(PRESETS["custom"])
+    calls = (Call("call_0", "f"), Call("call_1", "f"))
+    results = (ToolMessage(f"r{call.id}", call.id, "f", "") for call in calls)
+    request = Request("m", "", (AssistantMessage("t1", calls), *results))
+    encoder.body(request)
     chunks = [
         calling(index=0, id="call_0", name="f", arguments="{}"),
         calling(index=1, id="mine", name="g", arguments="{}"),
         calling(index=2, name="h", arguments="{}"),
         event(reason="tool_calls"),
     ]
-    _, last = read(chunks, transcript=before)
+    _, last = read(chunks, taken=encoder.call_ids(request))
     ids = [part.id for part in last.parts if isinstance(part, Call)]
     assert ids[1] == "mine"
     assert len({*ids, "call_0", "call_1"}) == 5

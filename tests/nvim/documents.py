@@ -4,7 +4,6 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-
 UNIT = {"utf-8": 1, "utf-16": 2, "utf-32": 4}
 
 

@@ -160,7 +160,7 @@ def give_up(editor: TestEditor) -> None:
 
 
 def play(editor: TestEditor, seed: int, pause: float, harmed: bool = False) -> None:
-    """Types the script; `pause` is the longest time between two keys, `harmed` that keys may not do what they should."""
+    """Types the script, with `pause` at most between two keys; where `harmed`, keys may lead anywhere."""
     chance = random.Random(seed + 1)
     for number, steps in script(seed):
         for step in [f"/u{number}\\.2 ", "<CR>", *steps]:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from tests.nvim.documents import Document
 from tests.nvim.fake_server import CAPABILITIES
@@ -22,7 +22,7 @@ T = TypeVar("T")
 PATIENCE = 10.0
 
 
-def until(found: Callable[[], T], about: object = "") -> T:
+def until(found: Callable[[], T | Literal[False] | None], about: object = "") -> T:
     """Polls until `found` gives something true, and gives that back; `about` is told when it does not."""
     deadline = time.monotonic() + PATIENCE
     while not (value := found()):

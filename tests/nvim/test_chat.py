@@ -180,9 +180,7 @@ def test_a_command_half_typed_in_the_prompt_does_what_was_meant(
     assert until(lambda: editor.lines(chat) == ["❯ go", "", *said, *left])
 
 
-def test_the_answer_above_the_prompt_cannot_be_edited(
-    editor: TestEditor, server: TestServer, chat: int
-) -> None:
+def test_the_answer_above_the_prompt_cannot_be_edited(editor: TestEditor, server: TestServer, chat: int) -> None:
     turn(server, "go")
     say(server, "answer\nmore")
     editor.keys("idraft<Esc>")
@@ -207,9 +205,7 @@ def test_the_answer_above_the_prompt_cannot_be_edited(
     assert shown(editor, chat, *whole[:3], "more words", "")
 
 
-def test_undo_in_the_prompt_never_reaches_the_answer(
-    editor: TestEditor, server: TestServer, chat: int
-) -> None:
+def test_undo_in_the_prompt_never_reaches_the_answer(editor: TestEditor, server: TestServer, chat: int) -> None:
     turn(server, "go")
     say(server, "answer")
     until(lambda: "answer" in editor.lines(chat))
@@ -231,9 +227,7 @@ def test_prompts_sent_before_come_back(editor: TestEditor, server: TestServer, c
     assert shown(editor, chat, "draft")
 
 
-def test_a_slash_line_is_a_command_and_its_text_is_shown(
-    editor: TestEditor, server: TestServer, chat: int
-) -> None:
+def test_a_slash_line_is_a_command_and_its_text_is_shown(editor: TestEditor, server: TestServer, chat: int) -> None:
     server.answers["smith.slash"] = lambda argument: {"ok": True, "text": "12 tokens\n3 requests"}
     editor.keys("i/usage<C-s>")
     assert until(lambda: server.commands("smith.slash")) == [{"line": "/usage"}]
@@ -310,6 +304,26 @@ def test_a_question_takes_no_key_from_a_person_who_is_elsewhere(
     assert server.commands("smith.answer") == []
 
 
+@pytest.mark.parametrize(("key", "decision"), [("y", "yes"), ("n", "no")])
+def test_a_question_is_answered_from_an_empty_prompt(
+    editor: TestEditor, server: TestServer, chat: int, key: str, decision: str
+) -> None:
+    turn(server, "go")
+    ask(server)
+    until(lambda: QUESTION[0] in editor.lines(chat))
+    editor.keys(f"G{key}")
+    assert until(lambda: server.commands("smith.answer")) == [{"id": "q1", "decision": decision}]
+
+
+def test_always_is_not_answered_from_the_prompt(editor: TestEditor, server: TestServer, chat: int) -> None:
+    turn(server, "go")
+    ask(server)
+    until(lambda: QUESTION[0] in editor.lines(chat))
+    editor.keys("Gand more<Esc>")
+    until(lambda: editor.lines(chat)[-1] == "nd more")
+    assert server.commands("smith.answer") == []
+
+
 def test_questions_are_answered_by_commands_from_anywhere_oldest_first(
     editor: TestEditor, server: TestServer, chat: int
 ) -> None:
@@ -328,9 +342,7 @@ def test_questions_are_answered_by_commands_from_anywhere_oldest_first(
     ]
 
 
-def test_a_question_that_nobody_sees_is_told_in_one_line(
-    editor: TestEditor, server: TestServer, chat: int
-) -> None:
+def test_a_question_that_nobody_sees_is_told_in_one_line(editor: TestEditor, server: TestServer, chat: int) -> None:
     editor.keys(":Smith close<CR>")
     until(lambda: len(editor.nvim.windows) == 1)
     turn(server, "go")
@@ -354,6 +366,58 @@ def test_a_running_turn_is_cancelled_from_the_chat_and_by_command(
     assert cancelled(server) == [{"conversation": "c1"}]
     server.event("turn_cancelled", usage={})
     assert shown(editor, chat, "❯ go", "", "i Cancelled.", "")
+
+
+def test_a_turn_that_has_not_begun_is_cancelled_too_and_otherwise_the_key_leaves_insert_mode(
+    editor: TestEditor, server: TestServer, chat: int
+) -> None:
+    editor.keys("i<C-c>")
+    editor.in_mode("n")
+    editor.keys("ihello<C-s>")
+    until(lambda: server.commands("smith.turn"))
+    editor.keys("<C-c>")
+    assert cancelled(server) == [{}]
+    server.respond("smith.turn", {"stop_reason": "cancelled"})
+    editor.in_mode("i")
+    until(lambda: not editor.lua("return require('smith.session').all()[1]:is_busy()"))
+    editor.keys("<C-c>")
+    editor.in_mode("n")
+
+
+@pytest.mark.parametrize("how", ["bdelete", "bwipeout"])
+def test_a_chat_that_was_deleted_opens_again_as_it_was(
+    editor: TestEditor, server: TestServer, chat: int, how: str
+) -> None:
+    turn(server, "go")
+    say(server, "answer")
+    until(lambda: "answer" in editor.lines(chat))
+    editor.nvim.command(f"{how} {chat}")
+    say(server, " goes on")
+    editor.keys(":Smith<CR>")
+    until(lambda: editor.nvim.current.buffer.name.startswith("smith://"))
+    assert shown(editor, editor.chat(), "❯ go", "", "answer goes on", "")
+    say(server, ".")
+    assert shown(editor, editor.chat(), "❯ go", "", "answer goes on.", "")
+
+
+def test_another_conversation_is_loaded_when_the_server_resumes_it(
+    editor: TestEditor, server: TestServer, path: Path
+) -> None:
+    server.capabilities["executeCommandProvider"]["commands"].append("smith.conversations")
+    answers = {"c2": {"conversation": "c2", "events": stored("older")}}
+    server.answers["smith.conversations"] = lambda argument: answers.get(
+        argument.get("conversation", ""), {"conversation": "c1", "events": []}
+    )
+    editor.edit(path)
+    editor.keys(":Smith<CR>")
+    until(editor.is_ready)
+    turn(server, "go")
+    server.event("turn_completed", stop_reason="completed", usage={})
+    assert shown(editor, editor.chat(), "❯ go", "")
+    server.event("session_started", conversation="c2", root="/", resumed=True, title="")
+    assert shown(editor, editor.chat(), "❯ older", "", "Stored answer.", "")
+    server.event("session_started", conversation="c3", root="/", resumed=False, title="")
+    assert shown(editor, editor.chat(), "")
 
 
 def test_the_cancel_key_works_in_changed_buffers_while_the_turn_runs_and_is_given_back(
@@ -384,15 +448,13 @@ def test_what_waits_and_what_the_agent_does_is_shown_above_the_chat(
     turn(server, "go")
     server.event("prompt_queued", id="p2", text="and then this")
     server.event("usage_updated", turn_usage={}, context=12345)
-    assert until(lambda: editor.lua(bar, chat) == " smith · thinking · m · 12.3k tokens · 1 waiting")
+    assert until(lambda: editor.lua(bar, chat) == " smith · thinking%< · m · 12.3k tokens · 1 waiting")
     server.event("turn_completed", stop_reason="completed", usage={})
     turn(server, "and then this")
-    assert until(lambda: editor.lua(bar, chat) == " smith · thinking · m · 12.3k tokens")
+    assert until(lambda: editor.lua(bar, chat) == " smith · thinking%< · m · 12.3k tokens")
 
 
-def test_an_attempt_whose_output_is_void_is_taken_away(
-    editor: TestEditor, server: TestServer, chat: int
-) -> None:
+def test_an_attempt_whose_output_is_void_is_taken_away(editor: TestEditor, server: TestServer, chat: int) -> None:
     turn(server, "go")
     server.event("llm_reasoning_delta", message="m1", text="hm")
     say(server, "half an ans")
@@ -415,14 +477,18 @@ def test_the_stored_conversation_is_shown_when_the_chat_opens(
     editor: TestEditor, server: TestServer, path: Path
 ) -> None:
     server.capabilities["executeCommandProvider"]["commands"].append("smith.conversations")
-    server.answers["smith.conversations"] = lambda argument: {"conversation": "c1", "events": stored("before")}
+    page = {"conversation": "c1", "events": stored("before"), "before": "m0"}
+    server.answers["smith.conversations"] = lambda argument: page
     editor.edit(path)
     editor.keys(":Smith<CR>")
     until(editor.is_ready)
-    assert shown(editor, editor.chat(), "❯ before", "", "Stored answer.", "")
+    note = "i What came before is stored and not shown here."
+    assert shown(editor, editor.chat(), note, "", "❯ before", "", "Stored answer.", "")
     assert server.commands("smith.conversations") == [{"op": "load"}]
     turn(server, "now")
-    assert shown(editor, editor.chat(), "❯ before", "", "Stored answer.", "", "❯ now", "")
+    assert shown(editor, editor.chat(), note, "", "❯ before", "", "Stored answer.", "", "❯ now", "")
+    editor.keys("i<C-p>")
+    assert shown(editor, editor.chat(), note, "", "❯ before", "", "Stored answer.", "", "❯ now", "before")
 
 
 def test_events_that_were_missed_are_asked_for(editor: TestEditor, server: TestServer, path: Path) -> None:
@@ -440,9 +506,7 @@ def test_events_that_were_missed_are_asked_for(editor: TestEditor, server: TestS
     assert server.commands("smith.status") == [{"since": 3}]
 
 
-def test_a_chat_that_lost_events_for_good_is_loaded_again(
-    editor: TestEditor, server: TestServer, path: Path
-) -> None:
+def test_a_chat_that_lost_events_for_good_is_loaded_again(editor: TestEditor, server: TestServer, path: Path) -> None:
     server.capabilities["executeCommandProvider"]["commands"].append("smith.conversations")
     loads: list[list[dict[str, Any]]] = [[], stored("go")]
     server.answers["smith.conversations"] = lambda argument: {"conversation": "c1", "events": loads.pop(0)}

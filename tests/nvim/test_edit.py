@@ -91,9 +91,7 @@ def test_a_range_that_does_not_hold_the_old_text_refuses_the_whole_edit(
     assert editor.lines() == TEXT.splitlines()
 
 
-def test_an_equal_text_under_another_version_is_not_stale(
-    editor: TestEditor, server: TestServer, path: Path
-) -> None:
+def test_an_equal_text_under_another_version_is_not_stale(editor: TestEditor, server: TestServer, path: Path) -> None:
     open_file(editor, path)
     document = server.document(path)
     change = server.change(document, [document.edit(1, "two", "TWO")])
@@ -103,9 +101,7 @@ def test_an_equal_text_under_another_version_is_not_stale(
 
 
 @pytest.mark.parametrize("option", ["readonly", "nomodifiable"])
-def test_a_locked_buffer_is_not_edited(
-    editor: TestEditor, server: TestServer, path: Path, option: str
-) -> None:
+def test_a_locked_buffer_is_not_edited(editor: TestEditor, server: TestServer, path: Path, option: str) -> None:
     open_file(editor, path)
     editor.nvim.command(f"set {option}")
     document = server.document(path)
@@ -184,9 +180,7 @@ def test_repeating_with_a_dot_repeats_what_was_typed_before_and_after_the_edit(
 
 
 @pytest.mark.parametrize("value", ["-1", "0", "5"])
-def test_undolevels_stay_as_they_were_set(
-    editor: TestEditor, server: TestServer, path: Path, value: str
-) -> None:
+def test_undolevels_stay_as_they_were_set(editor: TestEditor, server: TestServer, path: Path, value: str) -> None:
     open_file(editor, path)
     editor.nvim.command(f"setlocal undolevels={value}")
     editor.lua("_G.seen = {}; vim.api.nvim_create_autocmd('OptionSet', {callback = function(e) _G.seen = e end})")
@@ -250,9 +244,7 @@ def test_what_became_of_each_hunk_is_told_once(editor: TestEditor, server: TestS
     assert touched[4:] == [(0, "touched"), (0, "redone")]
 
 
-def test_edits_of_hidden_buffers_are_made_and_reported(
-    editor: TestEditor, server: TestServer, path: Path
-) -> None:
+def test_edits_of_hidden_buffers_are_made_and_reported(editor: TestEditor, server: TestServer, path: Path) -> None:
     open_file(editor, path)
     editor.nvim.command("set hidden | enew")
     document = server.document(path)
@@ -278,9 +270,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_bytes_outside_an_edit_stay_as_they_are(
-    editor: TestEditor, server: TestServer, path: Path, name: str
-) -> None:
+def test_bytes_outside_an_edit_stay_as_they_are(editor: TestEditor, server: TestServer, path: Path, name: str) -> None:
     content, old, new, expected = ODD[name]
     open_file(editor, path, content)
     editor.nvim.command("set nofixeol")
@@ -344,9 +334,7 @@ def test_the_end_of_the_text_is_edited_like_any_other_place(
     assert until(lambda: text_hash(content.decode()) == current_hash(editor))
 
 
-def test_neighbouring_ranges_at_the_end_are_edited_together(
-    editor: TestEditor, server: TestServer, path: Path
-) -> None:
+def test_neighbouring_ranges_at_the_end_are_edited_together(editor: TestEditor, server: TestServer, path: Path) -> None:
     open_file(editor, path, "one\ntwo\nthree\n")
     document = server.document(path)
     edits = [document.edit(1, "two\n", "2\n"), document.edit(2, "three\n", "")]

@@ -11,13 +11,13 @@ pytestmark = pytest.mark.nvim
 SPECS = sorted((PLUGIN / "tests").glob("*_spec.lua"))
 MODULES = sorted((PLUGIN / "lua").rglob("*.lua"))
 FLOORS = [
-    "config protocol waiting ready text wire state blocks".split(),
-    "log plan apply buffers changes context".split(),
-    "edit reload client attach".split(),
-    "sequence session view".split(),
-    "keymaps chats".split(),
-    "actions".split(),
-    "commands init health".split(),
+    ("config", "protocol", "waiting", "ready", "text", "wire", "state", "blocks"),
+    ("log", "plan", "apply", "buffers", "changes", "context"),
+    ("edit", "reload", "client", "attach"),
+    ("sequence", "session", "view"),
+    ("keymaps", "chats"),
+    ("actions",),
+    ("commands", "init", "health"),
 ]
 
 

@@ -1,4 +1,3 @@
-import os
 from pathlib import Path
 
 import pytest
@@ -79,9 +78,7 @@ def test_a_buffer_that_is_read_again_is_sent_again(editor: TestEditor, server: T
     assert document.text == "1\ntwo\nthree\n"
 
 
-def test_a_buffer_with_a_new_name_is_another_document(
-    editor: TestEditor, server: TestServer, path: Path
-) -> None:
+def test_a_buffer_with_a_new_name_is_another_document(editor: TestEditor, server: TestServer, path: Path) -> None:
     editor.edit(path)
     editor.start()
     editor.nvim.command("saveas b.txt")
@@ -243,7 +240,7 @@ def test_an_unmodified_buffer_takes_a_change_on_disk_with_cursor_view_and_marks(
     new = ["first", *lines[:9], *lines[14:]]
     target = path if how == "write" else path.with_name("fresh")
     target.write_text("\n".join(new) + "\n")
-    os.replace(target, path)
+    target.replace(path)
     changed(server, path)
     assert until(lambda: editor.lines() == new)
     places = """

@@ -27,7 +27,7 @@ class Scale(Struct, frozen=True):
     events: int = 20_000
 
 
-QUICK = Scale(runs=2, turns=4, steps=12, warm=1, window=4, tokens=400, shown=200, stored=300, events=400)
+QUICK = Scale(runs=1, turns=2, steps=8, warm=1, window=3, tokens=200, shown=100, stored=200, events=40)
 """Enough to see that everything works; the figures mean nothing."""
 
 REST = 0.03
@@ -47,7 +47,7 @@ class Bench(Struct, frozen=True):
     @property
     def few(self) -> int:
         """The number of long runs."""
-        return max(2, self.scale.runs // FEWER)
+        return max(1, self.scale.runs // FEWER)
 
 
 async def in_turn(times: int, *works: Callable[[], Awaitable[None]]) -> None:

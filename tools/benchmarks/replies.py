@@ -7,6 +7,7 @@ from msgspec import Struct
 
 EVENT_BYTES = 224
 CHUNK_BYTES = 16384
+_TOKENS_OF_A_LINE = 12
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 _END = b"0\r\n\r\n"
 _DONE = b"data: [DONE]\n\n"
@@ -41,14 +42,14 @@ def calls_late(number: int, command: str = "true") -> Reply:
     return Reply((_HEAD, _chunk(b"".join(_call(number, command))) + _END), hold=True)
 
 
-def streams(tokens: int) -> Reply:
+def streams(tokens: int, last: str = "That was all.") -> Reply:
     """That many tokens at once."""
-    return Reply((_response([*_tokens(tokens), *_ending("stop")]),))
+    return Reply((_response([*_tokens(tokens, last), *_ending("stop")]),))
 
 
 def streams_slowly(tokens: int, per_second: int) -> Reply:
     """That many tokens one after the other."""
-    pieces = [_HEAD, *(_chunk(event) for event in _tokens(tokens)), _chunk(b"".join(_ending("stop"))) + _END]
+    pieces = [_HEAD, *(_chunk(event) for event in _tokens(tokens, "")), _chunk(b"".join(_ending("stop"))) + _END]
     return Reply(tuple(pieces), pause=1 / per_second)
 
 
@@ -57,8 +58,12 @@ def steps(count: int) -> list[Reply]:
     return [*(calls(number) for number in range(1, count + 1)), says("done")]
 
 
-def _tokens(count: int) -> Iterable[bytes]:
-    return (_delta({"content": f"tok{number % 1000:03d} "}, padded=True) for number in range(count))
+def _tokens(count: int, last: str) -> Iterable[bytes]:
+    """Lines of twelve tokens; `last` is the last token."""
+    for number in range(1, count):
+        end = " " if number % _TOKENS_OF_A_LINE else "\n"
+        yield _delta({"content": f"tok{number % 1000:03d}{end}"}, padded=True)
+    yield _delta({"content": last}, padded=True)
 
 
 def _call(number: int, command: str) -> Sequence[bytes]:

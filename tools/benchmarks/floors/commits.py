@@ -8,7 +8,8 @@ import apsw
 
 path, count = sys.argv[1], int(sys.argv[2])
 connection = apsw.Connection(path)
-connection.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL")
+connection.pragma("journal_mode", "wal")
+connection.pragma("synchronous", "normal")
 connection.execute("CREATE TABLE IF NOT EXISTS event (id INTEGER PRIMARY KEY, body BLOB)")
 began = time.monotonic()
 for _ in range(count):

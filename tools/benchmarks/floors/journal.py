@@ -5,6 +5,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from smith_server.core.errors import AgentError
@@ -20,6 +21,7 @@ from smith_server.core.events import (
 from smith_server.core.messages import AssistantMessage, Call, Text, Thinking, ToolMessage
 from smith_server.runtime.bus import Bus
 from smith_server.runtime.journal import Journal
+from smith_server.store import conversations
 from smith_server.store.db import Database
 from smith_server.store.holder import this_process
 from smith_server.store.keys import new_id
@@ -46,7 +48,8 @@ async def main() -> None:
     """Emit as many events as are asked for; all of them are stored at the end."""
     path, count = Path(sys.argv[1]), int(sys.argv[2])
     database = await Database.open(path)
-    bus = Bus(Journal(database, this_process(), "the benchmark", trouble))
+    journal = Journal(database, this_process(), "the benchmark", trouble)
+    bus = Bus(journal)
     bus.start()
     conversation = new_id()
     bus.emit(Envelope(conversation, "", SessionStarted(root=str(path.parent))))
@@ -58,7 +61,10 @@ async def main() -> None:
             bus.emit(Envelope(conversation, "t000001", event))
         await asyncio.sleep(0)
     await bus.told()
+    await journal.settled()
     print(json.dumps({"per_second": count / (time.monotonic() - began)}))
+    stored = await database.call(partial(conversations.count, conversation=conversation))
+    assert stored == count // 4 * 2, "every message has to be stored"
     await bus.stop()
     await database.close()
 

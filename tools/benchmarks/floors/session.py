@@ -28,7 +28,8 @@ class Session:
         self._url = f"{url}/chat/completions"
         self._body = Path(body).read_bytes()
         self._connection = apsw.Connection(database)
-        self._connection.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL")
+        self._connection.pragma("journal_mode", "wal")
+        self._connection.pragma("synchronous", "normal")
         self._connection.execute("CREATE TABLE IF NOT EXISTS event (id INTEGER PRIMARY KEY, body BLOB)")
         self._thread = ThreadPoolExecutor(1)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -19,7 +19,8 @@ import httpx  # noqa: E402 - behind the line above
 def opened(path: str) -> apsw.Connection:
     """A database with one table."""
     connection = apsw.Connection(path)
-    connection.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL")
+    connection.pragma("journal_mode", "wal")
+    connection.pragma("synchronous", "normal")
     connection.execute("CREATE TABLE IF NOT EXISTS event (id INTEGER PRIMARY KEY, body BLOB)")
     return connection
 

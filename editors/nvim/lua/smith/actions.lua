@@ -50,7 +50,9 @@ local function start_turn(self, chat, text, extra)
   end
   local argument = { text = text }
   argument.context = extra and context.on_wire(extra, connection:encoding()) or nil
+  self.asked = self.asked + 1
   self:command(protocol.command.turn, argument, function(err, result)
+    self.asked = self.asked - 1
     local message = message_of(err)
     if message then
       give_back(chat, self, text, message)
@@ -145,7 +147,7 @@ function M.send(text, extra)
   local chat = chats.get(self)
   layout.open(chat.buf, false)
   chat.input:remember(text)
-  submit(self, text, extra or context.of_buffer(api.nvim_get_current_buf()))
+  submit(self, text, extra or context.of_buffer(api.nvim_get_current_buf()) or chats.file_beside(self))
 end
 
 ---@param extra smith.Context?
@@ -180,14 +182,14 @@ function M.attach_lines(first, last)
   attach(context.of_lines(api.nvim_get_current_buf(), first, last))
 end
 
----@return smith.Session[] whose turn runs: the one of this buffer, else all others
+---@return smith.Session[] with work to stop: the one of this buffer, else all others
 local function running()
   local self = here()
-  if self:is_running() then
+  if self:is_busy() then
     return { self }
   end
   return vim.tbl_filter(function(other)
-    return other:is_running()
+    return other:is_busy()
   end, session.all())
 end
 

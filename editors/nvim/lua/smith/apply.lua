@@ -8,9 +8,9 @@ local TEXTLOCKED = 'E565'
 --- Ends the undo step that is open: setting 'undolevels' to its own value does that, in insert mode too.
 ---@param buf integer
 local function break_undo(buf)
-  local levels = api.nvim_get_option_value('undolevels', { buf = buf, scope = 'local' })
+  local levels = api.nvim_get_option_value('undolevels', { buf = buf })
   -- Without autocommands, or OptionSet would tell of a change that is none.
-  local set = "noautocmd call nvim_set_option_value('undolevels', %d, {'buf': %d, 'scope': 'local'})"
+  local set = "noautocmd call nvim_set_option_value('undolevels', %d, {'buf': %d})"
   vim.cmd(set:format(levels, buf))
 end
 

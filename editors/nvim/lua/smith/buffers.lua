@@ -90,6 +90,7 @@ end
 ---@param buf integer
 function M.note_disk(buf)
   vim.b[buf].smith_disk = disk_mark(api.nvim_buf_get_name(buf)) or ''
+  vim.b[buf].smith_conflict = nil
 end
 
 ---@param buf integer

@@ -40,6 +40,17 @@ local function call_attention(self, changed, buf)
   end
 end
 
+---@return table<integer, true> buffers that turns which run now have changed
+local function touched()
+  local all = {}
+  for _, self in ipairs(session.all()) do
+    if self:is_running() then
+      all = vim.tbl_extend('force', all, self.touched)
+    end
+  end
+  return all
+end
+
 ---@param self smith.Session
 ---@param changed smith.Changed?
 local function follow(self, changed)
@@ -49,11 +60,12 @@ local function follow(self, changed)
   end
   if not changed then
     own:show(self:conversation())
+    own.input:learn(self:conversation())
   elseif changed.conversation == self:conversation() or not self:conversation() then
     own:update(changed)
     call_attention(self, changed, own.buf)
   end
-  keymaps.follow(self:is_running() and self.touched or {})
+  keymaps.follow(touched())
   winbar.show(own.buf, M.status(self))
 end
 
@@ -88,11 +100,15 @@ end
 local function make(self)
   colours.define()
   local own = chat.new(self.root)
+  own.is_busy = function()
+    return self:is_busy()
+  end
   known[self.root] = own
   keymaps.of_chat(own)
   watch_windows(self, own)
   if self:conversation() then
     own:show(self:conversation())
+    own.input:learn(self:conversation())
   end
   return own
 end

@@ -30,12 +30,14 @@ local function always(action)
   end
 end
 
--- A question takes its keys only from a person who has moved to it.
+-- A question takes its keys from a person who has moved to it; a yes or a no also from one who waits at an
+-- empty prompt. "always" is not given that easily: at a prompt its key begins to insert.
 ---@param decision string
 ---@return smith.KeyChoice
 local function answer(decision)
   return function(chat)
-    return chat:question_at_cursor() and act('answer', decision)
+    local waits = decision ~= 'always' and chat:waits_for_answer()
+    return (waits or chat:question_at_cursor()) and act('answer', decision) or nil
   end
 end
 
@@ -60,6 +62,12 @@ local function leave_edge(step)
   end
 end
 
+-- With nothing to stop the key leaves insert mode, as ever.
+---@type smith.KeyChoice
+local function cancel(chat)
+  return chat.is_busy() and act('cancel') or nil
+end
+
 ---@type smith.KeyChoice
 local function send_if_typed(chat)
   return chat.input:has_cursor() and act('send_prompt') or nil
@@ -69,7 +77,7 @@ end
 local CHAT = {
   { name = 'send', modes = { 'n' }, desc = 'send the prompt', choose = send_if_typed },
   { name = 'send_insert', modes = { 'i' }, desc = 'send the prompt', choose = always('send_prompt') },
-  { name = 'cancel', modes = { 'n', 'i' }, desc = 'stop the running turn', choose = always('cancel') },
+  { name = 'cancel', modes = { 'n', 'i' }, desc = 'stop the running turn', choose = cancel },
   { name = 'older', modes = { 'n', 'i' }, desc = 'older prompt', choose = through_past(-1) },
   { name = 'newer', modes = { 'n', 'i' }, desc = 'newer prompt', choose = through_past(1) },
   { name = 'yes', modes = { 'n' }, desc = 'allow what is asked', choose = answer('yes') },

@@ -1,4 +1,4 @@
--- Names on the wire. Plain constants, so that they can be made from the server's own table.
+-- Made by tools/gen_protocol.py from smith_server/lsp/protocol.py; edit that file, not this one.
 
 return {
   version = 1,
@@ -21,6 +21,7 @@ return {
     inspect = 'smith.inspect',
     slash = 'smith.slash',
     status = 'smith.status',
+    steer = 'smith.steer',
     turn = 'smith.turn',
   },
 }

@@ -89,8 +89,8 @@ end
 ---@param buf integer
 local function read_again(buf)
   local undoreload = vim.go.undoreload
-  local autoread = api.nvim_get_option_value('autoread', { buf = buf, scope = 'local' })
-  local set = "noautocmd call nvim_set_option_value('autoread', v:true, {'buf': %d, 'scope': 'local'})"
+  local autoread = api.nvim_get_option_value('autoread', { buf = buf })
+  local set = "noautocmd call nvim_set_option_value('autoread', v:true, {'buf': %d})"
   vim.cmd('noautocmd set undoreload=-1')
   vim.cmd(set:format(buf))
   vim.cmd(('silent! checktime %d'):format(buf))

@@ -42,6 +42,17 @@ local function supports(self, command)
   return connection ~= nil and connection:supports(command)
 end
 
+-- The newest page comes first.
+---@param result {events: table[], before: any}
+---@return table[]
+local function with_note(result)
+  if result.before == nil or result.before == vim.NIL then
+    return result.events
+  end
+  local note = { kind = 'notice', level = 'info', text = 'What came before is stored and not shown here.' }
+  return vim.list_extend({ note }, result.events)
+end
+
 --- Takes in what came meanwhile; there may be a gap in it again.
 function Sequence:release()
   local held = self.held or {}
@@ -64,7 +75,7 @@ function Sequence:load()
     if err then
       log.tell('the conversation could not be loaded: ' .. tostring(err.message), 'warn')
     elseif result and result.conversation and result.events then
-      self.session:load(result.conversation, result.events)
+      self.session:load(result.conversation, with_note(result))
       self:tell_holder(result.holder)
     end
     self:release()

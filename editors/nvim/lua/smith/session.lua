@@ -21,6 +21,7 @@ local M = {}
 ---@field sequence smith.Sequence
 ---@field changes smith.Changes?
 ---@field edits smith.Edits?
+---@field asked integer prompts that the server has not answered
 ---@field touched table<integer, true> buffers that the running turn has changed
 ---@field listeners fun(session: smith.Session, changed: smith.Changed?)[]
 ---@field followed boolean? a chat follows it
@@ -58,7 +59,7 @@ function M.get(root)
   if known then
     return known
   end
-  local self = setmetatable({ root = root, state = state.new(), touched = {}, listeners = {} }, Session)
+  local self = setmetatable({ root = root, state = state.new(), asked = 0, touched = {}, listeners = {} }, Session)
   self.sequence = sequence.new(self)
   sessions[root] = self
   return self
@@ -93,6 +94,11 @@ function Session:is_running()
   return conversation ~= nil and conversation.turn ~= nil and conversation.turn.status == 'running'
 end
 
+---@return boolean whether there is something to cancel
+function Session:is_busy()
+  return self.asked > 0 or self:is_running()
+end
+
 ---@return 'none'|'starting'|'ready'|'ended'
 function Session:link()
   return self.connection and self.connection.state or 'none'
@@ -109,6 +115,9 @@ function Session:take(event)
     self.touched = {}
   end
   self:tell(changed)
+  if changed.switched and event.resumed then
+    self.sequence:load()
+  end
 end
 
 --- Replaces a conversation by its stored events and shows it.

@@ -4,6 +4,8 @@
 local M = {}
 
 local RETRY_MS = 100
+-- Right after a key the editor counts as busy for a moment.
+local SOON_MS = 10
 local EVENTS = { 'ModeChanged', 'CmdlineLeave', 'CmdwinLeave', 'InsertLeave', 'CompleteDone' }
 
 ---@type (fun(): boolean)[] each returns true when it is finished
@@ -89,6 +91,7 @@ end
 function M.retry(job)
   jobs[#jobs + 1] = job
   start()
+  vim.defer_fn(run, SOON_MS)
 end
 
 return M

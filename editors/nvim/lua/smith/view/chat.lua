@@ -1,6 +1,7 @@
 -- A chat buffer: blocks above, what the person types below. Draws when told what changed; sends nothing.
 
 local api = vim.api
+local uv = vim.uv or vim.loop
 local draw = require('smith.view.draw')
 local guard = require('smith.view.guard')
 local input = require('smith.view.input')
@@ -10,6 +11,8 @@ local waiting = require('smith.waiting')
 local M = {}
 
 local WIDTH = 80
+-- A stream is drawn at most once in this time; its first piece at once.
+local FRAME_MS = 16
 
 ---@class smith.Chat
 ---@field buf integer
@@ -17,12 +20,16 @@ local WIDTH = 80
 ---@field draw smith.Draw
 ---@field input smith.Input
 ---@field conversation smith.Conversation?
----@field changed smith.Block[] not drawn yet
+---@field changed smith.Block[] not drawn yet, each once
+---@field seen table<smith.Block, true> the same
 ---@field removed table<smith.Block, true>
 ---@field stale boolean all must be drawn again
+---@field is_busy fun(): boolean whether there is something to cancel
 ---@field waits boolean a later try is arranged
+---@field drawn_at number in ms of the loop's clock
 ---@field damaged boolean? the drawn part was edited and will be drawn again
 ---@field typed_mark integer? extmark where the typed part begins
+---@field rule_key string? what the rule above it shows
 ---@field context smith.Context? goes with the next prompt
 local Chat = {}
 Chat.__index = Chat
@@ -34,7 +41,14 @@ local chats = {}
 ---@return integer
 local function make_buffer(root)
   local buf = api.nvim_create_buf(true, true)
-  api.nvim_buf_set_name(buf, 'smith://' .. root)
+  local name = 'smith://' .. root
+  -- An unloaded chat keeps its name.
+  for _, old in ipairs(api.nvim_list_bufs()) do
+    if api.nvim_buf_get_name(old) == name then
+      api.nvim_buf_delete(old, { force = true })
+    end
+  end
+  api.nvim_buf_set_name(buf, name)
   vim.bo[buf].buftype = 'nofile'
   vim.bo[buf].bufhidden = 'hide'
   vim.bo[buf].swapfile = false
@@ -46,7 +60,8 @@ end
 ---@return smith.Chat
 function M.new(root)
   local buf = make_buffer(root)
-  local self = setmetatable({ buf = buf, root = root, changed = {}, removed = {}, stale = false, waits = false }, Chat)
+  local self = setmetatable({ buf = buf, root = root, waits = false, drawn_at = 0 }, Chat)
+  self:forget_changes(false)
   self.draw = draw.new(buf, WIDTH)
   self.input = input.new(buf, function()
     return self.draw.rows
@@ -67,6 +82,12 @@ end
 ---@param buf integer
 function M.forget(buf)
   chats[buf] = nil
+end
+
+--- Nothing is to be drawn, or everything.
+---@param stale boolean
+function Chat:forget_changes(stale)
+  self.changed, self.seen, self.removed, self.stale = {}, {}, {}, stale
 end
 
 ---@return boolean
@@ -92,7 +113,8 @@ local function draw_now(self)
     end, self.changed)
     self.draw:update(changed, vim.tbl_keys(removed))
   end
-  self.changed, self.removed, self.stale = {}, {}, false
+  self:forget_changes(false)
+  self.drawn_at = uv.now()
   guard.mark(self)
 end
 
@@ -105,25 +127,39 @@ local function try(self)
   elseif not may_draw(self) then
     return false
   end
-  -- Text may be locked in this tick, which cannot be asked.
   local ok, problem = pcall(draw_now, self)
+  -- Text may be locked in this tick, which cannot be asked.
   if not ok and not tostring(problem):find('E565') then
+    guard.distrust(self)
     error(problem, 0)
   end
   return ok
 end
 
---- Draws what is not drawn yet, now or as soon as the editor is ready for it.
+---@param self smith.Chat
+local function try_later(self)
+  self.waits = true
+  waiting.retry(function()
+    self.waits = false
+    self.waits = not try(self)
+    return not self.waits
+  end)
+end
+
+--- Draws what is not drawn yet: now, with the next frame, or as soon as the editor is ready for it.
 function Chat:refresh()
   if self.waits then
     return
   end
-  if not try(self) then
+  local rest = self.drawn_at + FRAME_MS - uv.now()
+  if rest > 0 then
     self.waits = true
-    waiting.retry(function()
-      self.waits = not try(self)
-      return not self.waits
-    end)
+    vim.defer_fn(function()
+      self.waits = false
+      self:refresh()
+    end, rest)
+  elseif not try(self) then
+    try_later(self)
   end
 end
 
@@ -133,7 +169,12 @@ function Chat:update(changed)
   if changed.switched or changed.conversation ~= self.conversation then
     return self:show(changed.conversation)
   end
-  vim.list_extend(self.changed, changed.blocks)
+  for _, block in ipairs(changed.blocks) do
+    if not self.seen[block] then
+      self.seen[block] = true
+      self.changed[#self.changed + 1] = block
+    end
+  end
   for _, block in ipairs(changed.removed) do
     self.removed[block] = true
   end
@@ -148,7 +189,7 @@ end
 ---@param conversation smith.Conversation?
 function Chat:show(conversation)
   self.conversation = conversation
-  self.changed, self.removed, self.stale = {}, {}, true
+  self:forget_changes(true)
   self:refresh()
 end
 
@@ -162,6 +203,13 @@ function Chat:question_at_cursor()
   if block and block.kind == 'approval' and not block.decision then
     return block.id
   end
+end
+
+--- Whether the person waits at an empty prompt while a question is open.
+---@return boolean
+function Chat:waits_for_answer()
+  local asking = self.conversation and self.conversation.asking or {}
+  return asking[1] ~= nil and self.input:has_cursor() and self.input:text() == ''
 end
 
 return M

@@ -45,7 +45,7 @@ end
 ---@param self smith.Draw
 ---@param change fun()
 local function write(self, change)
-  local levels = api.nvim_get_option_value('undolevels', { buf = self.buf, scope = 'local' })
+  local levels = api.nvim_get_option_value('undolevels', { buf = self.buf })
   local modifiable = vim.bo[self.buf].modifiable
   self.drawing = true
   vim.bo[self.buf].modifiable = true

@@ -9,11 +9,23 @@ local M = {}
 
 local TYPED = api.nvim_create_namespace('smith.typed')
 
+---@param chat smith.Chat
+---@param row integer
+---@return boolean
+local function is_marked(chat, row)
+  local place = chat.typed_mark and api.nvim_buf_get_extmark_by_id(chat.buf, TYPED, chat.typed_mark, {})
+  return place ~= nil and place[1] == row and place[2] == 0
+end
+
 --- Marks where the typed part begins, with the rule above it.
 ---@param chat smith.Chat
 function M.mark(chat)
-  local row = chat.draw.rows
+  local row, look = chat.draw.rows, rule.key(chat)
+  if is_marked(chat, row) and chat.rule_key == look then
+    return
+  end
   if row < api.nvim_buf_line_count(chat.buf) then
+    chat.rule_key = look
     chat.typed_mark = api.nvim_buf_set_extmark(chat.buf, TYPED, row, 0, {
       id = chat.typed_mark,
       right_gravity = false,
@@ -80,17 +92,28 @@ local function mend(chat)
 end
 
 ---@param chat smith.Chat
+local function mend_soon(chat)
+  waiting.add(function()
+    return mend(chat)
+  end)
+end
+
+--- The drawn part may be wrong: it is drawn again, above what the person typed.
+---@param chat smith.Chat
+function M.distrust(chat)
+  chat.damaged = true
+  mend_soon(chat)
+end
+
+---@param chat smith.Chat
 ---@param first integer row of the change
 local function changed(chat, first)
   if chat.draw.drawing then
     return
-  end
-  local damaged = first < chat.draw.rows
-  if damaged or chat.draw.rows >= api.nvim_buf_line_count(chat.buf) then
-    chat.damaged = chat.damaged or damaged
-    waiting.add(function()
-      return mend(chat)
-    end)
+  elseif first < chat.draw.rows then
+    M.distrust(chat)
+  elseif chat.draw.rows >= api.nvim_buf_line_count(chat.buf) then
+    mend_soon(chat)
   end
 end
 

@@ -41,6 +41,19 @@ function Input:remember(text)
   self.at = nil
 end
 
+--- Takes the prompts of a conversation as the past, unless there is one already.
+---@param conversation smith.Conversation?
+function Input:learn(conversation)
+  if #self.past > 0 or not conversation then
+    return
+  end
+  for _, block in ipairs(conversation.blocks) do
+    if block.kind == 'prompt' then
+      self:remember(block.text)
+    end
+  end
+end
+
 --- Takes what is typed away and into the past.
 ---@return string
 function Input:take()

@@ -10,7 +10,7 @@ local COLOURS = api.nvim_create_namespace('smith.colours')
 ---@param buf integer
 ---@param levels integer
 function M.set_undolevels(buf, levels)
-  local set = "noautocmd call nvim_set_option_value('undolevels', %d, {'buf': %d, 'scope': 'local'})"
+  local set = "noautocmd call nvim_set_option_value('undolevels', %d, {'buf': %d})"
   vim.cmd(set:format(levels, buf))
 end
 

@@ -5,7 +5,7 @@ local label = require('smith.blocks.label')
 
 local M = {}
 
-local LONGEST = 400
+local RULE = ('─'):rep(400)
 local HELP = {
   { 'send', 'sends' },
   { 'send_insert', 'sends from insert mode' },
@@ -30,6 +30,16 @@ local function intro(root)
   }
 end
 
+--- Differs when the lines do.
+---@param chat smith.Chat
+---@return string
+function M.key(chat)
+  local queue = chat.conversation and chat.conversation.queue or {}
+  local first = queue[1] and queue[1].id or ''
+  local context = chat.context and chat.context.label or ''
+  return ('%s %d %s %s'):format(chat.draw.rows > 0, #queue, first, context)
+end
+
 ---@param chat smith.Chat
 ---@return table[] virtual lines
 function M.lines(chat)
@@ -39,7 +49,7 @@ function M.lines(chat)
     for _, waiting in ipairs(chat.conversation and chat.conversation.queue or {}) do
       lines[#lines + 1] = { { '  waits: ' .. label.cut(label.first_line(waiting.text), 70), 'SmithDetail' } }
     end
-    lines[#lines + 1] = { { ('─'):rep(LONGEST), 'SmithRule' } }
+    lines[#lines + 1] = { { RULE, 'SmithRule' } }
   else
     lines = intro(chat.root)
   end

@@ -1,7 +1,5 @@
 -- The small status of a chat: what the agent does, with which model, how full its context is.
 
-local api = vim.api
-
 local M = {}
 
 local WORDS = {
@@ -50,9 +48,11 @@ end
 ---@param buf integer
 ---@param text string
 function M.show(buf, text)
-  local bar = ' smith · ' .. text:gsub('%%', '%%%%'):gsub('%s+', ' ')
+  local shown = text:gsub('%%', '%%%%'):gsub('%s+', ' ')
+  -- Where there is no room, what comes first stays.
+  local bar = ' smith · ' .. shown:gsub(' · ', '%%< · ', 1)
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    if api.nvim_get_option_value('winbar', { win = win, scope = 'local' }) ~= bar then
+    if vim.wo[win].winbar ~= bar then
       vim.wo[win][0].winbar = bar
     end
   end

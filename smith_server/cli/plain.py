@@ -1,0 +1,65 @@
+"""Events as lines for people: the answer as it comes, what happens beside it as notes."""
+
+from smith_server.cli.streams import Output
+from smith_server.core.events import (
+    CallFinished,
+    CallStarted,
+    Envelope,
+    Event,
+    Notice,
+    OutputDelta,
+    PersistenceFailed,
+    PromptDropped,
+    PromptQueued,
+    RequestRetried,
+    TurnCancelled,
+    TurnCompleted,
+    TurnFailed,
+)
+
+_MOST_ARGUMENTS = 160
+
+
+class Printer:
+    """A listener of the bus that prints."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+
+    def take(self, envelope: Envelope) -> None:
+        """Print an event."""
+        match envelope.event:
+            case OutputDelta(_, text):
+                self._output.answer(text)
+            case CallStarted(_, name, arguments):
+                self._output.note(f"· {name} {_line(arguments)}")
+            case CallFinished() as event:
+                self._output.note(f"  {event.summary}")
+            case event if text := trouble(event):
+                self._output.note(text)
+            case TurnCompleted():
+                self._output.end_line()
+
+
+def trouble(event: Event) -> str:
+    """What a person has to hear of an event wherever the answer goes, or ""."""
+    match event:
+        case Notice(_, text):
+            return f"smith: {text}"
+        case PersistenceFailed(error) | TurnFailed(error):
+            return f"smith: {error.message}"
+        case RequestRetried(_, attempt, delay_ms, error):
+            return f"smith: {error.message} Attempt {attempt + 1} in {delay_ms / 1000:g} s."
+        case PromptQueued():
+            return "smith: the prompt waits for the running turn."
+        case PromptDropped(_, text):
+            return f"smith: not sent: {text}"
+        case TurnCancelled():
+            return "smith: stopped."
+        case _:
+            return ""
+
+
+def _line(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= _MOST_ARGUMENTS else f"{words[: _MOST_ARGUMENTS - 1]}…"

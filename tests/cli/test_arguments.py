@@ -1,0 +1,91 @@
+"""What the words of a command line mean."""
+
+from typing import Any
+
+import pytest
+
+from smith_server.cli.arguments import parse
+
+RUN = {"command": "run", "yes": False, "json": False, "resume": False, "model": "", "provider": None, "config": None}
+CHAT = {"command": "chat", "prompt": "", "resume": False, "model": "", "provider": None, "config": None}
+SERVE = {"command": "serve", "prompt": "", "stdio": False, "model": "", "provider": None, "config": None}
+
+
+def words(line: str) -> list[str]:
+    """Words apart at `|`, so that blanks in them can be seen."""
+    return [word for word in line.split("|") if word != "(none)"]
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("(none)", CHAT),
+        ("chat", CHAT),
+        ("-c", {**CHAT, "resume": True}),
+        ("-m|gpt|-p|OpenAI", {**CHAT, "model": "gpt", "provider": "openai"}),
+        ("serve|--stdio", {**SERVE, "stdio": True}),
+        ("--config|a.toml|serve", {**SERVE, "config": "a.toml"}),
+        ("run|fix|the|tests", {**RUN, "prompt": "fix the tests"}),
+        ("fix the tests", {**RUN, "prompt": "fix the tests"}),
+        ("fix the tests|now", {**RUN, "prompt": "fix the tests now"}),
+        ("--json|fix it|-y", {**RUN, "prompt": "fix it", "json": True, "yes": True}),
+        ("run|fix|--yes|it", {**RUN, "prompt": "fix it", "yes": True}),
+        ("--auto-approve|run|fix", {**RUN, "prompt": "fix", "yes": True}),
+        ("-c|and then", {**RUN, "prompt": "and then", "resume": True}),
+        ("-c|run|the|tests", {**RUN, "prompt": "the tests", "resume": True}),
+        ("-m|chat|fix it", {**RUN, "prompt": "fix it", "model": "chat"}),
+        ("--model=a b|fix it", {**RUN, "prompt": "fix it", "model": "a b"}),
+        ("--|fix", {**RUN, "prompt": "fix"}),
+        ("--|run|-v|--json", {**RUN, "prompt": "run -v --json"}),
+        ("-y|--|--yes", {**RUN, "prompt": "--yes", "yes": True}),
+        ("run|fix|--|--it", {**RUN, "prompt": "fix --it"}),
+        ("run|chat", {**RUN, "prompt": "chat"}),
+        ("- a list", {**RUN, "prompt": "- a list"}),
+        ("run|first line\nsecond", {**RUN, "prompt": "first line\nsecond"}),
+        ("first\nsecond line", {**RUN, "prompt": "first\nsecond line"}),
+    ],
+)
+def test_flags_may_stand_anywhere_and_a_prompt_is_what_holds_a_blank(line: str, meant: dict[str, Any]) -> None:
+    assert vars(parse(words(line))) == meant
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("chta", 'no command `chta`. Did you mean `smith chat`? A prompt goes in quotes: smith run "chta …"'),
+        ("fix|the|tests|-y", 'no command `fix`. A prompt goes in quotes: smith run "fix the tests"'),
+        ("-c|list", "no command `list`."),
+        ("help", "no command `help`."),
+        ("run", "there is no prompt."),
+        ("run|  ", "there is no prompt."),
+        (" ", "there is no prompt."),
+        ("", "there is no prompt."),
+        ("--", "there is no prompt."),
+        ("--json|-y", "there is no prompt."),
+        ("chat|--json", "unrecognized arguments: --json"),
+        ("chat|hello", "`smith chat` takes no prompt"),
+        ("chat|--|hello", "`smith chat` takes no prompt"),
+        ("run|--bogus|x", "unrecognized arguments: --bogus"),
+        ("--js|fix it", "unrecognized arguments: --js"),
+        ("-m", "argument -m/--model: expected one argument"),
+        ("run|x|-p|skynet", "invalid choice: 'skynet'"),
+        ("run|x|--config", "argument --config: expected one argument"),
+    ],
+)
+def test_what_cannot_be_meant_is_told_in_one_line(line: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ending:
+        parse(words(line) if line else [""])
+    out, err = capsys.readouterr()
+    assert ending.value.code == 1
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith("smith: ")
+    assert told in err
+
+
+@pytest.mark.parametrize("line", ["-h", "--help", "run|--help", "--help|chat", "serve|-h", "--version", "-v", "-V"])
+def test_help_and_version_go_to_standard_output(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ending:
+        parse(words(line))
+    out, err = capsys.readouterr()
+    assert (ending.value.code, err) == (0, "")
+    assert "smith" in out

@@ -1,0 +1,410 @@
+"""A language client that knows nothing of smith: turns, questions, edits and cancels through LSP alone."""
+
+import asyncio
+import secrets
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from llmock.pytest_plugin import LLMock
+from lsprotocol import types
+from pytest_lsp.client import make_test_lsp_client
+
+from smith_server.workspace.text import text_hash
+from tests.e2e.processes import gone, living, until
+from tests.e2e.world import World
+
+pytestmark = pytest.mark.filterwarnings("error::pytest_lsp.LspSpecificationWarning")
+
+GOOD = [{"text": "All is well."}]
+UNITS = {"utf-8": 1, "utf-16": 2, "utf-32": 4}
+
+
+class Plain:
+    """A client and one buffer of it. `does` says what it does with an edit that it is asked to apply."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.lsp = make_test_lsp_client()
+        self.encoding = "utf-16"
+        self.does = "apply"
+        self.edits: list[types.ApplyWorkspaceEditParams] = []
+        self.questions: list[str] = []
+        self.answers: list[str | None] = []
+        self.withdrawn: list[str] = []
+        self.own: list[str] = []
+        self._register()
+
+    def _register(self) -> None:
+        """pygls writes on what it is given, which bound methods do not allow."""
+
+        @self.lsp.feature(types.WORKSPACE_APPLY_EDIT)
+        def apply(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
+            return self._apply(params)
+
+        @self.lsp.feature(types.WINDOW_SHOW_MESSAGE_REQUEST)
+        async def ask(params: types.ShowMessageRequestParams) -> types.MessageActionItem | None:
+            return await self._ask(params)
+
+        @self.lsp.feature("smith/event")
+        def event(params: Any) -> None:
+            self.own.append("smith/event")
+
+    async def start(self) -> None:
+        command = ("-m", "smith_server", "serve")
+        await self.lsp.start_io(sys.executable, *command, env=self.world.environ, cwd=self.world.root)
+        capabilities = types.ClientCapabilities(
+            general=types.GeneralClientCapabilities(position_encodings=[types.PositionEncodingKind(self.encoding)]),
+            window=types.WindowClientCapabilities(work_done_progress=True),
+            workspace=types.WorkspaceClientCapabilities(
+                apply_edit=True, workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True)
+            ),
+        )
+        result = await self.lsp.initialize_session(
+            types.InitializeParams(capabilities=capabilities, root_uri=self.world.root.as_uri())
+        )
+        assert result.capabilities.position_encoding == self.encoding
+        assert (
+            "smith.turn" in (result.capabilities.execute_command_provider or types.ExecuteCommandOptions([])).commands
+        )
+
+    def open(self, path: Path, text: str) -> None:
+        self.path, self.text, self.version = path, text, 1
+        item = types.TextDocumentItem(path.as_uri(), "text", 1, text)
+        self.lsp.text_document_did_open(types.DidOpenTextDocumentParams(item))
+
+    def type(self, text: str) -> None:
+        self.text, self.version = text, self.version + 1
+        document = types.VersionedTextDocumentIdentifier(self.version, self.path.as_uri())
+        whole = types.TextDocumentContentChangeWholeDocument(text)
+        self.lsp.text_document_did_change(types.DidChangeTextDocumentParams(document, [whole]))
+
+    def start_turn(self, name: str, text: str = "do it", token: str | None = None) -> "asyncio.Task[dict[str, Any]]":
+        if token is not None:
+            # This client takes a token of its own for one that it does not know.
+            self.lsp.progress_reports.setdefault(token, [])
+        params = types.ExecuteCommandParams("smith.turn", [{"text": text}], token)
+        request = self.lsp.protocol.send_request_async(types.WORKSPACE_EXECUTE_COMMAND, params, msg_id=name)
+        return asyncio.ensure_future(as_dict(request))
+
+    async def turn(self, text: str = "do it") -> dict[str, Any]:
+        return await asyncio.wait_for(self.start_turn(secrets.token_hex(4), text), 20)
+
+    async def command(self, name: str, **argument: Any) -> dict[str, Any]:
+        return await as_dict(self.lsp.workspace_execute_command_async(types.ExecuteCommandParams(name, [argument])))
+
+    async def results(self) -> list[dict[str, Any]]:
+        """The results of calls, as the model was told them."""
+        listed = await self.command("smith.inspect", op="list")
+        return [each["content"] for each in listed["messages"] if each["role"] == "tool"]
+
+    async def _ask(self, params: types.ShowMessageRequestParams) -> types.MessageActionItem | None:
+        self.questions.append(params.message)
+        titles = [action.title for action in params.actions or ()]
+        assert titles == ["Yes", "No", "Always in this session"]
+        if not self.answers:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                self.withdrawn.append(params.message)
+                raise
+        title = self.answers.pop(0)
+        return types.MessageActionItem(title) if title else None
+
+    def _apply(self, params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
+        self.edits.append(params)
+        (change,) = params.edit.document_changes or ()
+        assert isinstance(change, types.TextDocumentEdit)
+        assert (change.text_document.uri, change.text_document.version) == (self.path.as_uri(), self.version)
+        after = edited(self.text, change.edits, self.encoding)
+        match self.does:
+            case "refuse":
+                return types.ApplyWorkspaceEditResult(applied=False, failure_reason="the buffer is locked")
+            case "skip":
+                return types.ApplyWorkspaceEditResult(applied=True)
+            case "apply late":
+                asyncio.get_running_loop().call_later(0.2, self.type, after)
+            case "apply otherwise":
+                self.type(after + "formatted on change\n")
+            case _:
+                self.type(after)
+        return types.ApplyWorkspaceEditResult(applied=True)
+
+
+async def as_dict(request: Awaitable[Any]) -> dict[str, Any]:
+    """The answer of a command as it was sent."""
+    return plain(await request)  # type: ignore[no-any-return]
+
+
+def plain(value: Any) -> Any:
+    """pygls' client makes named tuples of objects."""
+    if hasattr(value, "_asdict"):
+        return {key: plain(item) for key, item in value._asdict().items()}
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def edited(text: str, edits: Any, encoding: str) -> str:
+    def offset(place: types.Position) -> int:
+        lines = [*text.splitlines(keepends=True), ""]
+        name = {"utf-8": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}[encoding]
+        units = lines[place.line].encode(name)[: place.character * UNITS[encoding]]
+        return len("".join(lines[: place.line])) + len(units.decode(name))
+
+    for edit in sorted(edits, key=lambda each: (each.range.start.line, each.range.start.character), reverse=True):
+        text = text[: offset(edit.range.start)] + edit.new_text + text[offset(edit.range.end) :]
+    return text
+
+
+@pytest.fixture
+async def client(world: World) -> AsyncIterator[Plain]:
+    made = Plain(world)
+    yield made
+    await made.lsp.shutdown_session()
+    await made.lsp.stop()
+    assert made.own == []
+
+
+def calls(*steps: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    return [[step] for step in steps]
+
+
+TOUCH = {"call": "bash", "arguments": {"command": "touch ran"}}
+READ = {"call": "read", "arguments": {"path": "a.py"}}
+
+
+def replace(old: str, new: str) -> dict[str, Any]:
+    return {"call": "replace", "arguments": {"path": "a.py", "old": old, "new": new}}
+
+
+async def test_a_turn_is_a_command_with_an_answer(client: Plain, world: World, model: LLMock) -> None:
+    world.use(model)
+    path = world.file("a.py", "on disk\n")
+    await client.start()
+    client.open(path, "not saved\n")
+    model.call_tool("read", {"path": "a.py"})
+    model.reply("It says: not saved.")
+    answer = await client.turn("what does it say?")
+    assert (answer["stop_reason"], answer["text"]) == ("completed", "It says: not saved.")
+    assert "not saved" in str(model.requests[-1].body["messages"])
+
+
+@pytest.mark.parametrize(
+    ("answers", "ran"),
+    [(["Yes"], True), (["No"], False), ([None], False), (["Surprise"], False)],
+    ids=["yes", "no", "dismissed", "something else"],
+)
+async def test_a_question_is_a_message_with_three_answers(
+    client: Plain, world: World, answers: list[str | None], ran: bool
+) -> None:
+    world.script(*calls(TOUCH), GOOD)
+    await client.start()
+    client.answers = answers
+    assert (await client.turn())["text"] == "All is well."
+    assert client.questions == ["smith wants to run bash: touch ran"]
+    assert (world.root / "ran").exists() == ran
+
+
+async def test_always_is_asked_once(client: Plain, world: World) -> None:
+    world.script(*calls(TOUCH, TOUCH), GOOD)
+    await client.start()
+    client.answers = ["Always in this session"]
+    await client.turn()
+    assert len(client.questions) == 1
+    assert (world.root / "ran").exists()
+
+
+async def test_an_edit_is_asked_about_with_its_diff(client: Plain, world: World) -> None:
+    world.script(*calls(READ, replace("two", "2")), GOOD)
+    path = world.file("a.py", "one\ntwo\n")
+    await client.start()
+    client.open(path, "one\ntwo\n")
+    client.answers = ["No"]
+    await client.turn()
+    assert "-two\n+2\n" in client.questions[0]
+    assert (client.edits, client.text) == ([], "one\ntwo\n")
+
+
+ODD = "caf\u00e9 \U0001f600\t1\r\n\U0001f600 two \u00fc; three\r\nend"
+
+
+@pytest.mark.parametrize("encoding", UNITS)
+@pytest.mark.parametrize("does", ["apply", "apply late"])
+async def test_an_edit_lands_in_the_buffer_and_not_on_disk(
+    client: Plain, world: World, encoding: str, does: str
+) -> None:
+    world.settings('[approval]\nmode = "auto"\n')
+    world.script(*calls(READ, replace("two \u00fc", "2 \U0001f680")), GOOD)
+    path = world.file("a.py", "old\n")
+    client.encoding, client.does = encoding, does
+    await client.start()
+    client.open(path, ODD)
+    await client.turn()
+    assert client.text == ODD.replace("two \u00fc", "2 \U0001f680")
+    assert path.read_text() == "old\n"
+    result = (await client.results())[-1]
+    assert text_hash(client.text) in result["content"]
+
+
+@pytest.mark.parametrize(
+    ("does", "told"),
+    [
+        ("skip", "It may or may not be in the buffer"),
+        ("refuse", "the buffer is locked"),
+        ("apply otherwise", "formatted on change"),
+    ],
+)
+async def test_an_edit_that_did_not_land_as_meant_is_told_as_such(
+    client: Plain, world: World, does: str, told: str
+) -> None:
+    world.settings('[approval]\nmode = "auto"\n')
+    world.script(*calls(READ, replace("two", "2")), GOOD)
+    path = world.file("a.py", "one\ntwo\n")
+    client.does = does
+    await client.start()
+    client.open(path, "one\ntwo\n")
+    await client.turn()
+    result = (await client.results())[-1]
+    assert len(client.edits) == 1
+    assert result["ok"] is False
+    assert told in result["content"]
+    assert path.read_text() == "one\ntwo\n"
+
+
+async def test_after_an_edit_that_was_skipped_a_read_and_a_new_edit_work(client: Plain, world: World) -> None:
+    world.settings('[approval]\nmode = "auto"\n')
+    world.script(*calls(READ, replace("two", "2"), replace("two", "2"), READ, replace("two", "2")), GOOD)
+    path = world.file("a.py", "one\ntwo\n")
+    client.does = "skip"
+    await client.start()
+    client.open(path, "one\ntwo\n")
+    turn = client.start_turn("turn")
+    await until(lambda: bool(client.edits), 20)
+    client.does = "apply"
+    await turn
+    codes = [result.get("code", "") for result in await client.results()]
+    assert codes == ["", "edit_unknown", "unsettled", "", ""]
+    assert client.text == "one\n2\n"
+
+
+async def test_a_buffer_with_a_lone_carriage_return_is_read_and_not_edited(client: Plain, world: World) -> None:
+    world.settings('[approval]\nmode = "auto"\n')
+    world.script(*calls(READ, replace("three", "3")), GOOD)
+    path = world.file("a.py", "x\n")
+    await client.start()
+    client.open(path, "one\rtwo\nthree\n")
+    await client.turn()
+    result = (await client.results())[-1]
+    assert (client.edits, client.text) == ([], "one\rtwo\nthree\n")
+    assert result["ok"] is False
+    assert "carriage return" in result["content"]
+
+
+async def test_typing_between_read_and_edit_is_never_overwritten(client: Plain, world: World) -> None:
+    world.settings('[approval]\nmode = "auto"\n')
+    world.script([READ], [{"wait": 1.5}, replace("two", "2")], GOOD)
+    path = world.file("a.py", "one\ntwo\n")
+    await client.start()
+    client.open(path, "one\ntwo\n")
+    turn = client.start_turn("turn")
+    while not await client.results():
+        await asyncio.sleep(0.02)
+    client.type("one\ntwo, mine\n")
+    await turn
+    assert (client.edits, client.text) == ([], "one\ntwo, mine\n")
+    assert "two, mine" in (await client.results())[-1]["content"]
+
+
+async def test_a_command_is_told_what_is_not_on_disk(client: Plain, world: World) -> None:
+    world.settings('[approval]\nmode = "auto"\n')
+    command = {"call": "bash", "arguments": {"command": "cat a.py"}}
+    world.script(*calls(READ, replace("two", "2"), command), GOOD)
+    path = world.file("a.py", "one\ntwo\n")
+    await client.start()
+    client.open(path, "one\ntwo\n")
+    await client.turn()
+    result = (await client.results())[-1]
+    assert result["content"].startswith("one\ntwo")
+    assert "not on disk: a.py (unsaved edit of this conversation)" in result["content"]
+
+
+Stop = Callable[[Plain], Awaitable[None]]
+
+
+async def by_request(client: Plain) -> None:
+    client.lsp.cancel_request(types.CancelParams(id="turn"))
+
+
+async def by_command(client: Plain) -> None:
+    assert (await client.command("smith.cancel"))["cancelled"]
+
+
+async def by_progress(client: Plain) -> None:
+    client.lsp.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token="token"))
+
+
+stops = pytest.mark.parametrize("stop", [by_request, by_command, by_progress])
+
+
+@stops
+async def test_a_cancelled_turn_is_answered_with_its_result(client: Plain, world: World, stop: Stop) -> None:
+    mark = f"60.{secrets.randbelow(10**9):09d}"
+    world.settings('[approval]\nmode = "auto"\n')
+    world.script([{"text": "Now. "}, {"call": "bash", "arguments": {"command": f"sleep {mark}"}}], GOOD)
+    await client.start()
+    turn = client.start_turn("turn", token="token")
+    await until(lambda: bool(living(f"sleep {mark}")), 20)
+    await stop(client)
+    answer = await asyncio.wait_for(turn, 5)
+    assert (answer["stop_reason"], answer["text"]) == ("cancelled", "Now. ")
+    await gone(mark, 0.5)
+    assert (await client.turn("again"))["text"] == "All is well."
+
+
+@stops
+async def test_a_cancel_withdraws_the_question_and_nothing_runs(client: Plain, world: World, stop: Stop) -> None:
+    world.script(*calls(TOUCH), GOOD)
+    await client.start()
+    turn = client.start_turn("turn", token="token")
+    await until(lambda: bool(client.questions), 20)
+    await stop(client)
+    assert (await asyncio.wait_for(turn, 5))["stop_reason"] == "cancelled"
+    await until(lambda: client.withdrawn == client.questions, 5)
+    assert not (world.root / "ran").exists()
+
+
+async def test_progress_begins_names_what_runs_and_ends(client: Plain, world: World) -> None:
+    world.settings('[approval]\nmode = "auto"\n')
+    world.script(*calls(TOUCH, READ), GOOD, GOOD)
+    await client.start()
+    reports = client.lsp.progress_reports
+    await client.start_turn("turn", token="token")
+    await client.start_turn("again", token="token")
+    await until(lambda: len(reports.get("token", ())) >= 6, 5)
+    values: list[Any] = list(reports["token"])
+    seen = [(value.kind, value.message if value.kind == "report" else None) for value in values]
+    begin, end = ("begin", None), ("end", None)
+    assert seen == [begin, ("report", "bash"), ("report", "read"), end, begin, end]
+
+
+async def test_progress_ends_before_the_answer_and_without_a_token_there_is_none(world: World) -> None:
+    world.script(GOOD, GOOD)
+    client = await world.server(plugin=False)
+    await client.run("smith.turn", text="hi")
+    assert client.notes == []
+    params = {"command": "smith.turn", "arguments": [{"text": "hi"}], "workDoneToken": 7}
+    await client.request("workspace/executeCommand", params)
+    assert [note["value"]["kind"] for _, note in client.notes] == ["begin", "end"]
+    assert client.raw.rindex(b'"end"') < client.raw.rindex(b'"result"')
+
+
+async def test_a_client_that_cannot_wait_gets_its_answer_at_once(client: Plain, world: World) -> None:
+    world.script([{"wait": 0.3}, {"text": "Later."}])
+    await client.start()
+    answer = await client.command("smith.turn", text="hi", wait=False)
+    assert "stop_reason" not in answer
+    status = await client.command("smith.status")
+    assert [(each["conversation"], each["busy"]) for each in status["sessions"]] == [(answer["conversation"], True)]
