@@ -8,8 +8,8 @@
 ;; asks.  A file is the same by device and inode, not by name.  Nobody is asked
 ;; anything: what Emacs would ask about is refused with the reason.
 ;;
-;; Requires `smith-ready', `smith-rpc', `smith-sync' and `smith-text' of this
-;; package, and must not require more.
+;; Requires `smith-ready', `smith-rpc', `smith-sync', `smith-text' and
+;; `smith-uri' of this package, and must not require more.
 
 ;;; Code:
 
@@ -19,6 +19,7 @@
 (require 'smith-rpc)
 (require 'smith-sync)
 (require 'smith-text)
+(require 'smith-uri)
 
 (defconst smith-buffers--save-seconds 5
   "How long a wish to save waits for a command to end.")
@@ -27,7 +28,7 @@
 
 (defun smith-buffers-find (uri &optional real-path)
   "Return the buffer that visits the file of URI or at REAL-PATH, nil if none."
-  (let ((path (smith-rpc-path uri)))
+  (let ((path (smith-uri-path uri)))
     (or (and path (find-buffer-visiting path))
         (and real-path (find-buffer-visiting real-path)))))
 

@@ -10,7 +10,8 @@
 ;;
 ;; Nothing here waits for the server.
 ;;
-;; Requires `smith-protocol' of this package, and must not require more.
+;; Requires `smith-protocol' and `smith-uri' of this package, and must not
+;; require more.
 
 ;;; Code:
 
@@ -18,6 +19,7 @@
 (require 'eieio)
 (require 'jsonrpc)
 (require 'smith-protocol)
+(require 'smith-uri)
 
 (defconst smith-rpc--start-seconds 30
   "How long a server may take to answer `initialize'.")
@@ -36,9 +38,9 @@ gives its answer.  ON-READY and ON-END are called with the connection, the
 latter with a reason too.  QUEUE holds what waits for the server to be ready,
 newest first, as functions of one argument: nil, or why it will not be.
 CAPABILITIES are those of the server.  FILTER takes in what was RECEIVED, unless
-the connection is BUSY."
+the connection is BUSY; what is HELD back is no whole piece yet."
   root serve on-ready on-end process wire queue capabilities
-  (state 'starting) stopping reason filter received busy)
+  (state 'starting) stopping reason filter (held "") received busy)
 
 (cl-defstruct (smith-rpc-promise (:copier nil))
   "What a served function returns whose answer comes later; see `smith-rpc-resolve'."
@@ -116,35 +118,6 @@ with a plist (:code :message :data) as second argument if there is an error."
       (jsonrpc-connection-send wire :id (smith-rpc-promise-id promise)
                                :result result))))
 
-;;; Names of files
-
-(defun smith-rpc-uri (path)
-  "Return the URI of the file at PATH."
-  (concat "file://"
-          (mapconcat (lambda (byte)
-                       (if (string-match-p "[-A-Za-z0-9._~/]" (string byte))
-                           (string byte)
-                         (format "%%%02X" byte)))
-                     (encode-coding-string (expand-file-name path)
-                                           (smith-rpc--name-coding))
-                     "")))
-
-(defun smith-rpc-path (uri)
-  "Return the path of the file that URI names, nil if it names none."
-  (when (string-prefix-p "file://" uri)
-    (decode-coding-string
-     (replace-regexp-in-string
-      "%[[:xdigit:]]\\{2\\}"
-      (lambda (code)
-        (unibyte-string (string-to-number (substring code 1) 16)))
-      (encode-coding-string (substring uri (length "file://")) 'utf-8-unix)
-      t t)
-     (smith-rpc--name-coding))))
-
-(defun smith-rpc--name-coding ()
-  "Return the coding system of names of files."
-  (or file-name-coding-system default-file-name-coding-system 'utf-8-unix))
-
 ;;; The process
 
 (defun smith-rpc--process (self command)
@@ -206,8 +179,26 @@ with a plist (:code :message :data) as second argument if there is an error."
 
 (defun smith-rpc--receive (self string)
   "Take in STRING, which the server of SELF has sent, now or in a moment."
-  (setf (smith-rpc-received self) (nconc (smith-rpc-received self) (list string)))
+  (setf (smith-rpc-received self)
+        (nconc (smith-rpc-received self) (list (smith-rpc--readable self string))))
   (smith-rpc--take-in self))
+
+(defun smith-rpc--readable (self string)
+  "Return STRING, which SELF has received, without what Emacs cannot read.
+Emacs 28 refuses a message with a NUL in it: its place takes the picture of one,
+which is as long.  What may be the beginning of one waits for the next string."
+  (let* ((whole (concat (smith-rpc-held self) string))
+         (end (string-match "\\\\+\\(?:u0\\{0,3\\}\\)?\\'" whole))
+         (text (substring whole 0 end))
+         (start 0))
+    (setf (smith-rpc-held self) (substring whole (length text)))
+    (while (string-match "\\(\\\\+\\)u0000" text start)
+      (setq start (match-end 0))
+      ;; After an even number of backslashes it is text that looks like one.
+      (when (cl-oddp (- (match-end 1) (match-beginning 1)))
+        (setq text (concat (substring text 0 (match-end 1)) "u2400"
+                           (substring text start)))))
+    text))
 
 (defun smith-rpc--take-in (self)
   "Take in what SELF has received, unless that is being done."
@@ -301,7 +292,7 @@ after SECONDS if given."
 
 (defun smith-rpc--initialize (self)
   "Tell the server of SELF who is there."
-  (let ((uri (smith-rpc-uri (directory-file-name (smith-rpc-root self))))
+  (let ((uri (smith-uri-of (directory-file-name (smith-rpc-root self))))
         (now (smith-rpc-now)))
     (smith-rpc--request
      self 'initialize

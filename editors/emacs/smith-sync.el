@@ -14,14 +14,15 @@
 ;; indirect buffer, is seen by the count of changes that Emacs keeps, and sent
 ;; whole.
 ;;
-;; Requires `smith-rpc' and `smith-text' of this package, and must not
-;; require more.
+;; Requires `smith-rpc', `smith-text' and `smith-uri' of this package, and must
+;; not require more.
 
 ;;; Code:
 
 (require 'cl-lib)
 (require 'smith-rpc)
 (require 'smith-text)
+(require 'smith-uri)
 
 (defconst smith-sync--seconds 0.15
   "How long a change may wait before it is sent.")
@@ -93,7 +94,7 @@ changed since, nil if nothing has, and SHIFT is by how much the text has grown."
   (let ((doc (smith-sync--doc-of buffer)))
     (if doc
         (smith-sync--doc-uri doc)
-      (smith-rpc-uri (buffer-file-name buffer)))))
+      (smith-uri-of (buffer-file-name buffer)))))
 
 ;;; Which buffers
 
@@ -206,7 +207,7 @@ A buffer that could not is not looked at again until it changes."
   "Open DOC with its whole text at the servers of CONNECTIONS."
   (unless (smith-sync--doc-uri doc)
     (setf (smith-sync--doc-name doc) buffer-file-name
-          (smith-sync--doc-uri doc) (smith-rpc-uri buffer-file-name)))
+          (smith-sync--doc-uri doc) (smith-uri-of buffer-file-name)))
   (smith-sync--note-sent doc)
   (smith-sync--notify
    connections 'textDocument/didOpen

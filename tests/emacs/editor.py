@@ -54,6 +54,14 @@ class Emacs:
         words = " ".join(quoted(word) for word in command)
         self.lisp(f"(setq smith-command (list {words}))")
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def children(self) -> list[int]:
+        """The processes that this Emacs has started."""
+        return [int(child) for child in Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()]
+
     def close(self) -> None:
         self._process.kill()
         self._process.wait()

@@ -30,8 +30,7 @@ OPERATIONS = (
     "(put-text-property {a} {b} 'face 'bold)",
     "(combine-after-change-calls (goto-char {a}) (insert {piece}) (goto-char {b}) (insert {piece}))",
     '(progn (goto-char {a}) (while (search-forward "o" nil t) (replace-match "OO" t)))',
-    "(translate-region {a} {b}"
-    " (let ((table (make-string 256 0))) (dotimes (i 256 table) (aset table i (logxor i 1)))))",
+    "(translate-region {a} {b} (let ((map (make-string 128 0))) (dotimes (i 128 map) (aset map i (logxor i 1)))))",
     "(erase-buffer)",
 )
 
@@ -77,10 +76,9 @@ def operation(draw: random.Random) -> str:
 @pytest.mark.parametrize(
     "content", [TEXT, "one\r\ntwo\r\nthree\r\n", "no\nend", ""], ids=["lf", "crlf", "no-end", "empty"]
 )
-@pytest.mark.parametrize("seed", range(2))
-def test_random_changes_arrive(emacs: Emacs, server: TestServer, path: Path, content: str, seed: int) -> None:
+def test_random_changes_arrive(emacs: Emacs, server: TestServer, path: Path, content: str) -> None:
     opened(emacs, path, content)
-    draw = random.Random(seed)
+    draw = random.Random(content)
     for _ in range(50):
         for _ in range(draw.randint(1, 5)):
             emacs.lisp(f"(ignore {operation(draw)})")

@@ -23,7 +23,7 @@
   "Return the parameters of a request to make EDITS in this buffer.
 MORE, a plist, goes before what is usual."
   (append more
-          (list :change (format "change-%d" (random)) :uri (smith-rpc-uri buffer-file-name)
+          (list :change (format "change-%d" (random)) :uri (smith-uri-of buffer-file-name)
                 :version 1 :base_hash (smith-text-hash) :label "test"
                 :deadline (+ (smith-rpc-now) 30000) :edits (vconcat edits))))
 
@@ -263,12 +263,24 @@ right before\nthree\nfour\n"))
     (insert "\n")
     (should (= (smith-text-place '(:line 3 :character 0)) (point-max)))))
 
-(ert-deftest smith-text-names-of-files-go-there-and-back ()
+(ert-deftest smith-uri-names-of-files-go-there-and-back ()
   (dolist (path '("/a/b c.txt" "/ü/😀%41.el" "/a#b?c&d=e" "/plain"))
-    (should (equal (smith-rpc-path (smith-rpc-uri path)) path))
-    (should-not (string-match-p "[^-A-Za-z0-9._~/%:]" (smith-rpc-uri path))))
-  (should (equal (smith-rpc-uri "/a b") "file:///a%20b"))
-  (should-not (smith-rpc-path "untitled:x")))
+    (should (equal (smith-uri-path (smith-uri-of path)) path))
+    (should-not (string-match-p "[^-A-Za-z0-9._~/%:]" (smith-uri-of path))))
+  (should (equal (smith-uri-of "/a b") "file:///a%20b"))
+  (should-not (smith-uri-path "untitled:x")))
+
+;;; What Emacs cannot read
+
+(ert-deftest smith-rpc-takes-the-picture-of-a-nul-however-it-comes ()
+  (let ((text "{\"a\":\"x\\u0000\\u0000y\\\\u0000\\\\\\u0000z\\u00001\\n\"}")
+        (wanted "{\"a\":\"x\\u2400\\u2400y\\\\u0000\\\\\\u2400z\\u24001\\n\"}"))
+    (dotimes (size (length text))
+      (let ((self (smith-rpc--make)))
+        (should (equal (mapconcat (lambda (piece) (smith-rpc--readable self piece))
+                                  (seq-partition text (1+ size)) "")
+                       wanted))
+        (should (equal (smith-rpc-held self) ""))))))
 
 (provide 'smith-edit-test)
 ;;; smith-edit-test.el ends here

@@ -216,6 +216,17 @@ The edit puts NEW in place of OLD, which are agent and two if they are nil."
                                  (reverse smith-test-events))
                          (number-sequence 1 (length smith-test-events)))))))))
 
+;;; What Emacs cannot read
+
+(ert-deftest smith-server-says-a-nul ()
+  (smith-test-with-server
+      (list (smith-test-call "bash" :command "printf 'a\\0b\\n'")
+            (smith-test-say "one\0two"))
+    (should (equal (plist-get (smith-test-turn session) :text) "one\u2400two"))
+    (should (equal (mapcar (lambda (event) (plist-get event :seq))
+                           (reverse smith-test-events))
+                   (number-sequence 1 (length smith-test-events))))))
+
 ;;; Odd buffers
 
 (ert-deftest smith-server-narrowed-buffer-stays-narrowed ()
@@ -353,6 +364,18 @@ Call AFTER with what the model was told of the edit in the end."
                                           :text "Go.")))
       (smith-test-event "llm_output_delta")
       (smith-test-cancelled session turn))))
+
+(ert-deftest smith-server-cancel-by-its-command-tells-what-it-did ()
+  (should-error (smith-cancel) :type 'user-error)
+  (smith-test-with-server (list (vector '(:text "so far " :size 2 :delay 0.05) '(:wait 60)))
+    (smith-cancel)
+    (smith-test-until (lambda () (equal smith-test-said "smith: nothing was running")))
+    (let ((turn (smith-test-start-command session smith-protocol-command-turn
+                                          :text "Go.")))
+      (smith-test-event "llm_output_delta")
+      (smith-cancel)
+      (smith-test-until (lambda () (equal smith-test-said "smith: cancelled")))
+      (should (equal (plist-get (smith-test-answer turn) :stop_reason) "cancelled")))))
 
 (defun smith-test-living (mark)
   "Return the command lines of processes that run and hold MARK."

@@ -26,6 +26,16 @@
       mode-require-final-newline nil
       message-log-max t)
 
+;;; What is said
+
+(defvar smith-test-said nil
+  "The last message.")
+
+(advice-add 'message :before
+            (lambda (form &rest arguments)
+              (setq smith-test-said
+                    (and form (apply #'format-message form arguments)))))
+
 ;;; Files
 
 (defun smith-test-file (name bytes)
