@@ -1,6 +1,7 @@
 """`smith serve`: the language server. Takes the standard streams before anything else can print."""
 
 import argparse
+import sys
 
 from smith_server.lsp.pipe import claim
 
@@ -11,10 +12,25 @@ def serve(words: argparse.Namespace) -> int:
     import asyncio
 
     from smith_server.cli.log import start_log
-    from smith_server.cli.streams import leave
+    from smith_server.cli.streams import FAILED, leave
 
     start_log()
+    if (problem := _no_folder()) is not None:
+        print(f"smith: {problem}", file=sys.stderr)
+        leave(FAILED)
     leave(asyncio.run(_serve(words, inward, outward)))
+
+
+def _no_folder() -> str | None:
+    """Why there is no folder to work in, if there is none."""
+    from smith_server.cli.start import here
+    from smith_server.core.errors import AgentFailure
+
+    try:
+        here()
+    except AgentFailure as problem:
+        return problem.error.message
+    return None
 
 
 async def _serve(words: argparse.Namespace, inward: int, outward: int) -> int:

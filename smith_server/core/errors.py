@@ -97,6 +97,6 @@ def normalize(problem: BaseException) -> AgentError:
     return agent_error(
         "internal",
         "internal",
-        f"internal error: {text}. The log has the details (`smith doctor` names it).",
+        f"internal error: {text}. The log of smith has the details.",
         cause=f"{type(problem).__module__}.{type(problem).__qualname__}: {text}",
     )

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from smith_server.core.errors import failure
-from smith_server.core.events import Envelope
+from smith_server.core.events import Envelope, PromptQueued
 from smith_server.lsp.convert import message_facts, payload
 from smith_server.lsp.protocol import (
     ConversationsArguments,
@@ -50,6 +50,9 @@ class Conversations:
         session = await self._services.session(args.conversation, self._roots.first())
         messages, before = page(session.talk.messages, args.before, args.limit)
         events = [payload(Envelope(session.id, turn, event)) for turn, event in as_events(messages, session.turn)]
+        if not args.before:
+            in_line = (PromptQueued(id=name, text=text) for name, text in session.waiting())
+            events += [payload(Envelope(session.id, session.turn, event)) for event in in_line]
         answer: dict[str, Any] = {"conversation": session.id, "events": events, "busy": session.busy}
         return {**answer, "before": before} if before else answer
 

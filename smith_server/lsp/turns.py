@@ -34,13 +34,12 @@ class Turns:
         self._services = services
         self._roots = roots
         self._link = link
+        self._arriving: set[asyncio.Future[None]] = set()
 
     async def turn(self, argument: dict[str, Any], arrival: Arrival) -> Any:
         """Run a prompt; the answer comes after the last event of its turn, however that ended."""
         args = decode(argument, TurnArguments)
-        session = await self._session(args)
-        prompt = Prompt(args.text, args.model, _cwd(args.context), _attached(args.context, arrival.documents))
-        ticket = await session.submit(prompt, queue=args.queue)
+        session, ticket = await self._submitted(args, arrival)
         if not args.wait:
             return msgspec.to_builtins(TurnAnswer(session.id, session.turn))
         arrival.on_cancel(_canceller(session, ticket))
@@ -68,10 +67,24 @@ class Turns:
     async def cancel(self, argument: dict[str, Any], arrival: Arrival) -> Any:
         """Stop; answered when everything has stopped."""
         args = decode(argument, CancelArguments)
+        if self._arriving:
+            # A prompt that came first is meant too, though its conversation is still being opened.
+            await asyncio.wait(self._arriving)
         session = self._services.running(args.conversation, args.turn)
         if session is None:
             return msgspec.to_builtins(CancelAnswer(False))
         return msgspec.to_builtins(await session.cancel())
+
+    async def _submitted(self, args: TurnArguments, arrival: Arrival) -> tuple[Session, Ticket]:
+        arriving = asyncio.get_running_loop().create_future()
+        self._arriving.add(arriving)
+        try:
+            session = await self._session(args)
+            prompt = Prompt(args.text, args.model, _cwd(args.context), _attached(args.context, arrival.documents))
+            return session, await session.submit(prompt, queue=args.queue)
+        finally:
+            self._arriving.discard(arriving)
+            arriving.set_result(None)
 
     async def _session(self, args: TurnArguments) -> Session:
         path = uri_path(args.context.uri) if args.context.uri else None

@@ -29,6 +29,8 @@ from smith_server.runtime.bus import Bus
 from smith_server.runtime.ending import ended, last_event
 from smith_server.runtime.outcome import CancelOutcome, TurnOutcome, TurnRecord
 
+CANCEL_SECONDS = 0.5
+
 
 class Prompt(Struct, frozen=True):
     """What a person sends: the text, the model to use ("" for the usual), their folder, and in words what they
@@ -140,9 +142,11 @@ class Session:
 
     async def cancel(self) -> CancelOutcome:
         """Stop the running turn and empty the line; returns when nothing of it runs any more."""
-        dropped = self._drop_queue()
+        return await self._stop(self._drop_queue())
+
+    async def _stop(self, dropped: tuple[str, ...]) -> CancelOutcome:
         if self._running is None:
-            return CancelOutcome(False, dropped=dropped)
+            return CancelOutcome(bool(dropped), dropped=dropped)
         record, token, ticket = self._running
         self.emit(TurnCancelRequested())
         token.request()
@@ -158,8 +162,10 @@ class Session:
             self._drop(ticket)
 
     async def close(self) -> None:
-        """End the work of this conversation."""
-        await self.cancel()
+        """End the work of this conversation. Prompts in line stay stored and wait for whoever opens it next."""
+        while self._queue:
+            self._queue.popleft().done.set_result(TurnOutcome("", "cancelled"))
+        await self._stop(())
         if self._task is not None:
             await asyncio.wait([self._task])
 
@@ -190,11 +196,17 @@ class Session:
         if end.stop_reason == "budget_exhausted" and end.error is not None:
             self.emit(ErrorReported(error=public(end.error)))
         self.emit(last_event(end))
-        await self._bus.told()
+        await self._told(CANCEL_SECONDS if token.requested else None)
         self._running = None
         for text in self.inbox.left():
             await self._next_prompt(text, dropped=token.requested)
         ticket.done.set_result(record.outcome())
+
+    async def _told(self, seconds: float | None) -> None:
+        """Wait until everybody heard everything and it is stored; a person who stops does not wait for a slow store."""
+        told = asyncio.ensure_future(self._bus.told())
+        await asyncio.wait([told], timeout=seconds)
+        told.cancel()
 
     async def _next_prompt(self, text: str, *, dropped: bool) -> None:
         """Words that came too late for their turn."""

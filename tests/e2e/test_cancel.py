@@ -2,14 +2,17 @@
 
 import asyncio
 import secrets
+import sqlite3
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from typing import Any
 
 import pytest
 
 from tests.e2e.client import Client
 from tests.e2e.processes import gone, living, until
+from tests.e2e.test_store_trouble import database
 from tests.e2e.world import World
 
 Stop = Callable[[Client, int], Awaitable[Any]]
@@ -135,3 +138,28 @@ async def test_an_unread_client_can_still_cancel(world: World) -> None:
     request, turn = client.command("smith.turn", text="go")
     await client.event("llm_output_delta")
     await cancelled(client, request, turn, by_command)
+
+
+@pytest.mark.parametrize("prompts", [1, 3])
+async def test_a_cancel_right_behind_the_first_prompts_stops_them_all(world: World, prompts: int) -> None:
+    world.settings('[approval]\nmode = "auto"\n')
+    world.script(*[[{"call": "bash", "arguments": {"command": "touch ran"}}], [{"text": "Done."}]] * prompts)
+    client = await world.server()
+    turns = [client.command("smith.turn", text=f"prompt {number}", queue=True)[1] for number in range(prompts)]
+    stopped = await client.run("smith.cancel")
+    answers = await asyncio.wait_for(asyncio.gather(*turns), 10)
+    assert stopped["cancelled"]
+    assert {answer["stop_reason"] for answer in answers} == {"cancelled"}
+    assert not (world.root / "ran").exists()
+
+
+async def test_a_store_that_another_program_locks_does_not_hold_up_a_cancel(world: World) -> None:
+    world.script([{"text": "so far", "delay": 0.01}, {"wait": 60}], GOOD)
+    client = await world.server()
+    _, turn = client.command("smith.turn", text="go")
+    await until(lambda: "so far" in client.text(), 10)
+    with closing(sqlite3.connect(database(world), isolation_level=None)) as other:
+        other.execute("begin immediate")
+        began = time.monotonic()
+        await asyncio.gather(client.run("smith.cancel"), turn)
+        assert time.monotonic() - began < CANCEL_SECONDS

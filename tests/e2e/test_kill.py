@@ -114,16 +114,26 @@ async def test_an_orderly_end_takes_every_child_with_it(world: World, end: str) 
     assert loaded["events"][-1]["kind"] == "turn_cancelled"
 
 
-async def test_prompts_that_waited_are_there_again(world: World) -> None:
+@pytest.mark.parametrize("way", ["kill", "end of input", "SIGTERM"])
+async def test_prompts_that_waited_are_there_again(world: World, way: str) -> None:
     world.script([{"wait": 60}])
     client = await world.server()
     client.command("smith.turn", text="first")
     await client.event("llm_request_started")
     client.command("smith.turn", text="second")
     await client.event("prompt_queued")
-    await kill(client)
+    match way:
+        case "kill":
+            await kill(client)
+        case "end of input":
+            assert client.process.stdin is not None
+            client.process.stdin.close()
+        case "SIGTERM":
+            client.process.send_signal(signal.SIGTERM)
+    await asyncio.wait_for(client.process.wait(), 5)
     again = await world.server()
-    await again.run("smith.conversations", op="load")
+    loaded = await again.run("smith.conversations", op="load")
+    assert (loaded["events"][-1]["kind"], loaded["events"][-1]["text"]) == ("prompt_queued", "second")
     status = await again.run("smith.status")
     assert status["sessions"][0]["waiting"] == ["second"]
 
