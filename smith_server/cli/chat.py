@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import signal
 import sys
+import textwrap
 import threading
 from typing import TextIO
 
@@ -15,6 +16,7 @@ from smith_server.cli.start import begun, here, opened, options_from
 from smith_server.cli.streams import FAILED, INTERRUPTED, Output, leave
 from smith_server.core.errors import AgentFailure
 from smith_server.core.events import ApprovalAnswered, ApprovalAsked, Envelope
+from smith_server.core.messages import UserMessage
 from smith_server.core.ports import Approver
 from smith_server.runtime.commands.table import run_line
 from smith_server.runtime.outcome import TurnOutcome
@@ -81,6 +83,8 @@ class Chat:
         loop.add_signal_handler(signal.SIGINT, self._interrupted)
         threading.Thread(target=self._read, args=(loop,), daemon=True).start()
         if self._is_attended:
+            if session.talk.messages:
+                self._output.note(f"smith: {_resumed(session)}")
             self._output.note("smith: type a prompt, /help for commands. Ctrl-C stops a turn, Ctrl-D leaves.")
         self._ask_for_line()
         while (line := await self._lines.get()) is not None:
@@ -166,3 +170,10 @@ class Chat:
         for line in sys.stdin:
             loop.call_soon_threadsafe(self._lines.put_nowait, line)
         loop.call_soon_threadsafe(self._lines.put_nowait, None)
+
+
+def _resumed(session: Session) -> str:
+    """What a person recognises their conversation by."""
+    said = [message.text for message in session.talk.messages if isinstance(message, UserMessage)]
+    last = textwrap.shorten(said[-1] if said else "", 70, placeholder=" …")
+    return f"going on with {session.id[:8]}, {len(session.talk.messages)} messages. Your last prompt: {last}"

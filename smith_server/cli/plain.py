@@ -4,6 +4,8 @@ from smith_server.cli.streams import Output
 from smith_server.core.events import (
     CallFinished,
     CallStarted,
+    DispatchFinished,
+    DispatchStarted,
     Envelope,
     ErrorReported,
     Event,
@@ -28,8 +30,14 @@ class Printer:
         self._output = output
 
     def take(self, envelope: Envelope) -> None:
-        """Print an event."""
+        """Print an event; of a child only the begin and the end."""
+        if envelope.job:
+            return
         match envelope.event:
+            case DispatchStarted(_, role, task):
+                self._output.note(f"· {role}: {_line(task)}")
+            case DispatchFinished(_, role, status, summary):
+                self._output.note(f"  {role} {status}: {_line(summary)}")
             case OutputDelta(_, text):
                 self._output.answer(text)
             case CallStarted(_, name, arguments):

@@ -107,7 +107,7 @@ class Run:
 def exit_code(outcome: TurnOutcome) -> int:
     """What a turn comes to for a shell."""
     match outcome.stop_reason:
-        case "error":
+        case "error" | "budget_exhausted":
             return FAILED
         case "cancelled":
             return INTERRUPTED

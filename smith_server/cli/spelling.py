@@ -84,9 +84,10 @@ class JsonLines:
         if isinstance(event, CallFinished) and event.code == "nobody_to_ask":
             self._denied.append({"id": event.call_id, "tool": event.name})
         for line in spelled(event):
-            if line["type"] == "assistant_text":
+            if line["type"] == "assistant_text" and not envelope.job:
                 self._texts.append(line["text"])
-            self._held.append({**line, "conversation": envelope.conversation, "turn": envelope.turn})
+            where = {"conversation": envelope.conversation, "turn": envelope.turn}
+            self._held.append({**line, **where, **({"job": envelope.job} if envelope.job else {})})
         self._has_begun = self._has_begun or isinstance(event, RequestStarted)
         self._flush()
 

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import textwrap
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,7 +11,6 @@ from smith_server.cli.garbage import collect_later
 from smith_server.cli.streams import Output
 from smith_server.config.paths import places, project_root
 from smith_server.core.errors import failure
-from smith_server.core.messages import UserMessage
 from smith_server.runtime.services import Options, Services
 from smith_server.runtime.session import Session
 
@@ -51,14 +49,6 @@ async def opened(services: Services) -> AsyncIterator[Services]:
 async def begun(services: Services, words: argparse.Namespace, output: Output) -> Session:
     """The conversation of the project to talk in: a new one, or with `-c` the last one."""
     session = await services.session("", here(project=True))
-    if words.resume:
-        output.note(f"smith: {_resumed(session)}")
+    if words.resume and not session.talk.messages:
+        output.note("smith: this project has no conversation to go on with; this is a new one.")
     return session
-
-
-def _resumed(session: Session) -> str:
-    said = [message.text for message in session.talk.messages if isinstance(message, UserMessage)]
-    if not said:
-        return "this project has no conversation to go on with; this is a new one."
-    last = textwrap.shorten(said[-1], 70, placeholder=" …")
-    return f"going on with {session.id[:8]}, {len(session.talk.messages)} messages. Your last prompt: {last}"
