@@ -119,6 +119,14 @@ function M.shown(state)
   return state.conversations[state.current or '']
 end
 
+--- Shows conversation `id`, with what is known of it.
+---@param state smith.State
+---@param id string
+function M.show(state, id)
+  state.conversations[id] = state.conversations[id] or M.conversation(id)
+  state.current = id
+end
+
 --- Replaces a conversation by what `events` tell of it.
 ---@param state smith.State
 ---@param id string
