@@ -8,7 +8,9 @@ local folds = require('smith.view.folds')
 local keymaps = require('smith.keymaps')
 local layout = require('smith.view.layout')
 local log = require('smith.log')
+local ready = require('smith.ready')
 local session = require('smith.session')
+local waiting = require('smith.waiting')
 local winbar = require('smith.view.winbar')
 
 local M = {}
@@ -51,6 +53,21 @@ local function touched()
   return all
 end
 
+---@param own smith.Chat
+---@param text string? of a prompt that will not run
+local function give_back(own, text)
+  if text then
+    waiting.add(function()
+      if own:is_valid() and own.buf == api.nvim_get_current_buf() and not ready.check(own.buf, {}) then
+        return false
+      elseif own:is_valid() then
+        own.input:offer(text)
+      end
+      return true
+    end)
+  end
+end
+
 ---@param self smith.Session
 ---@param changed smith.Changed?
 local function follow(self, changed)
@@ -64,6 +81,7 @@ local function follow(self, changed)
   elseif changed.conversation == self:conversation() or not self:conversation() then
     own:update(changed)
     call_attention(self, changed, own.buf)
+    give_back(own, changed.returned)
   end
   keymaps.follow(touched())
   winbar.show(own.buf, M.status(self))

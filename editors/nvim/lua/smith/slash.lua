@@ -21,9 +21,12 @@ end
 local function show(self, line, result)
   local failed = type(result.error) == 'table' and result.error.message
   local text = failed or result.text
-  if type(text) == 'string' then
-    self:take({ kind = 'local_answer', line = line, level = failed and 'error' or 'info', text = text })
-  end
+  self:take({
+    kind = 'local_answer',
+    line = line,
+    level = failed and 'error' or 'info',
+    text = type(text) == 'string' and text or nil,
+  })
   if type(result.ui) == 'table' and result.ui.type == 'pager' then
     pager.open(result.ui)
   end

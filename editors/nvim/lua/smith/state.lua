@@ -41,6 +41,7 @@ local M = {}
 ---@field blocks smith.Block[] new or changed
 ---@field removed smith.Block[]
 ---@field switched boolean another conversation is shown now
+---@field returned string? a prompt that will not run, for the person who typed it
 
 ---@return smith.State
 function M.new()

@@ -32,6 +32,20 @@ function Input:set(text)
   api.nvim_buf_set_lines(self.buf, self.first(), -1, false, lines)
 end
 
+--- Puts `text` there unless something is being typed.
+---@param text string
+function Input:offer(text)
+  if self:text() ~= '' then
+    return
+  end
+  self:set(text)
+  for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
+    if api.nvim_win_get_cursor(win)[1] > self.first() then
+      self:go_to_end(win)
+    end
+  end
+end
+
 --- Adds a prompt to the past.
 ---@param text string
 function Input:remember(text)
