@@ -120,3 +120,49 @@ def test_events_of_a_later_server_are_taken_in_without_an_error(
     unknown = "✗ Something failed; the log of the server has more."
     assert editor.lines(chat) == ["❯ go", "", "✗ No room.", "", unknown, "", "i done", ""]
     assert "Error" not in editor.messages()
+
+
+HINTS = ("<C-s> sends", "<CR> sends in normal mode", "<C-c> stops", "g? shows the keys")
+
+
+@pytest.mark.parametrize("columns", [80, 110])
+def test_an_empty_chat_says_how_to_send_in_the_width_of_its_window(
+    editor: TestEditor, server: TestServer, chat: int, columns: int
+) -> None:
+    editor.nvim.ui_try_resize(columns, 30)
+    editor.nvim.command(f"{int(columns * 0.42)}wincmd |")
+    sees(editor, *HINTS)
+
+
+def test_a_resumed_chat_says_how_to_send_in_its_empty_prompt_until_something_is_sent(
+    editor: TestEditor, server: TestServer, chat: int
+) -> None:
+    turn(server, "before")
+    server.event("turn_completed", usage={})
+    sees(editor, HINTS[0])
+    editor.keys("ix")
+    until(lambda: HINTS[0] not in screen(editor))
+    editor.keys("<BS>")
+    sees(editor, HINTS[0])
+    editor.keys("hello<C-s>")
+    until(lambda: server.commands("smith.turn"))
+    until(lambda: editor.lines(chat)[-1] == "" and HINTS[0] not in screen(editor))
+
+
+@pytest.mark.parametrize(
+    ("columns", "bar"),
+    [
+        (40, " smith · ready"),
+        (80, " smith · ready · 607 tokens"),
+        (110, " smith · ready · gpt-4o-mini · 607 tokens"),
+    ],
+)
+def test_the_line_above_the_chat_drops_what_has_no_room(
+    editor: TestEditor, server: TestServer, chat: int, columns: int, bar: str
+) -> None:
+    server.event("turn_started", text="go", model="gpt-4o-mini")
+    server.event("usage_updated", turn_usage={}, context=607)
+    server.event("turn_completed", usage={})
+    editor.nvim.ui_try_resize(columns, 30)
+    editor.nvim.command(f"{int(columns * 0.42)}wincmd |")
+    until(lambda: editor.lua(BAR, chat) == bar, bar)

@@ -58,6 +58,7 @@ end
 ---@param extra smith.Context?
 local function submit(self, text, extra)
   local chat = chats.get(self)
+  chat.sent = true
   if text:sub(1, 1) == '/' and text:sub(1, 2) ~= '//' then
     slash.run(self, text, chat.buf)
   else

@@ -15,7 +15,7 @@ local winbar = require('smith.view.winbar')
 
 local M = {}
 
-local NARROWEST = 40
+local NARROWEST = 20
 
 ---@type table<string, smith.Chat> by root
 local known = {}
@@ -84,7 +84,7 @@ local function follow(self, changed)
     give_back(own, changed.returned)
   end
   keymaps.follow(touched())
-  winbar.show(own.buf, M.status(self))
+  winbar.show(own.buf, self:link(), self:conversation())
 end
 
 ---@param self smith.Session
@@ -97,16 +97,26 @@ local function watch_windows(self, own)
     callback = function()
       local win = api.nvim_get_current_win()
       layout.dress(win)
-      own.draw.width = math.max(api.nvim_win_get_width(win) - 1, NARROWEST)
+      own:fit(math.max(api.nvim_win_get_width(win) - 1, NARROWEST))
       folds.clear(win)
       own.draw:fold_window(win)
-      winbar.show(own.buf, M.status(self))
+      winbar.show(own.buf, self:link(), self:conversation())
+    end,
+  })
+  api.nvim_create_autocmd('WinResized', {
+    group = group,
+    callback = function()
+      for _, win in ipairs(vim.fn.win_findbuf(own.buf)) do
+        own:fit(math.max(api.nvim_win_get_width(win) - 1, NARROWEST))
+      end
+      winbar.show(own.buf, self:link(), self:conversation())
     end,
   })
   api.nvim_create_autocmd('BufWipeout', {
     group = group,
     buffer = own.buf,
     callback = function()
+      api.nvim_del_augroup_by_id(group)
       known[self.root] = nil
       chat.forget(own.buf)
     end,

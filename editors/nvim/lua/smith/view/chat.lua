@@ -32,6 +32,8 @@ local FRAME_MS = 16
 ---@field damaged boolean? the drawn part was edited and will be drawn again
 ---@field typed_mark integer? extmark where the typed part begins
 ---@field rule_key string? what the rule above it shows
+---@field sent boolean? the person has sent something from here
+---@field hint boolean? the prompt shows how to send
 ---@field context smith.Context? goes with the next prompt
 local Chat = {}
 Chat.__index = Chat
@@ -201,6 +203,13 @@ function Chat:show(conversation)
   self.conversation = conversation
   self:forget_changes(true)
   self:refresh()
+end
+
+--- The chat is shown in a window where a line has room for `width` cells.
+---@param width integer
+function Chat:fit(width)
+  self.draw.width = width
+  guard.mark(self)
 end
 
 --- The open question under the cursor of the current window.
