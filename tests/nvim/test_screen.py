@@ -166,3 +166,55 @@ def test_the_line_above_the_chat_drops_what_has_no_room(
     editor.nvim.ui_try_resize(columns, 30)
     editor.nvim.command(f"{int(columns * 0.42)}wincmd |")
     until(lambda: editor.lua(BAR, chat) == bar, bar)
+
+
+REFUSAL = "The user said no to this call and nothing was changed."
+
+
+@pytest.mark.parametrize("columns", [80, 110])
+def test_the_outcome_of_a_folded_call_is_shown_whole(
+    editor: TestEditor, server: TestServer, chat: int, columns: int
+) -> None:
+    editor.nvim.ui_try_resize(columns, 30)
+    editor.nvim.command(f"{int(columns * 0.42)}wincmd |")
+    until(lambda: editor.nvim.current.window.width == int(columns * 0.42))
+    turn(server, "go")
+    server.event("tool_call_started", call_id="c1", name="replace", arguments="{}", title="calc.py")
+    server.event("tool_call_finished", call_id="c1", name="replace", ok=False, summary=REFUSAL, content="one\ntwo")
+    until(lambda: editor.lines(chat)[-2:] == ["    two", ""])
+    lines = editor.lines(chat)
+    assert lines[2] == "✗ replace calc.py"
+    assert " ".join(line.strip() for line in lines[3:-3]) == f"— {REFUSAL}"
+    assert all(len(line) < int(columns * 0.42) for line in lines)
+    last = len(lines) - 3
+    closed = "return vim.tbl_map(function(line) return vim.fn.foldclosed(line) end, { ... })"
+    assert editor.lua(closed, 3, last - 1, last, last + 1, last + 2) == [-1, -1, last, last, last]
+    editor.keys("3Gza")
+    until(lambda: editor.lua(closed, last) == [-1])
+    editor.keys("za")
+    until(lambda: editor.lua(closed, last) == [last])
+
+
+def test_a_key_of_folds_where_there_is_none_is_no_error(editor: TestEditor, server: TestServer, chat: int) -> None:
+    turn(server, "go")
+    server.event("approval_asked", id="q1", call_id="c1", name="bash", title="make")
+    server.event("approval_answered", id="q1", decision="yes")
+    until(lambda: "  allowed: bash make" in editor.lines(chat))
+    editor.keys("/allowed<CR>zazozczAzOzCG")
+    until(lambda: editor.nvim.current.window.cursor[0] == len(editor.lines(chat)))
+    assert "E490" not in editor.messages()
+
+
+def test_a_page_takes_the_whole_height_and_gives_the_place_back(
+    editor: TestEditor, server: TestServer, chat: int
+) -> None:
+    page = {"type": "pager", "title": "Prompt", "format": "markdown", "content": "# Title"}
+    server.answers["smith.slash"] = lambda argument: {"ok": True, "ui": page}
+    editor.keys("i/pager<C-s>")
+    until(lambda: editor.lines() == ["# Title"])
+    assert editor.nvim.current.window.height > 30
+    assert editor.nvim.current.window.width == 100
+    editor.in_mode("n")
+    editor.keys("q")
+    until(lambda: editor.nvim.current.buffer.number == chat)
+    assert len(editor.nvim.tabpages) == 1
