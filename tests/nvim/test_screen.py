@@ -218,3 +218,13 @@ def test_a_page_takes_the_whole_height_and_gives_the_place_back(
     editor.keys("q")
     until(lambda: editor.nvim.current.buffer.number == chat)
     assert len(editor.nvim.tabpages) == 1
+
+
+def test_two_slashes_send_a_prompt_that_begins_with_one(editor: TestEditor, server: TestServer, chat: int) -> None:
+    editor.keys("i//etc is full<C-s>")
+    until(lambda: server.commands("smith.turn"))
+    assert server.commands("smith.turn")[0]["text"] == "/etc is full"
+    server.event("prompt_queued", id="p1", text="/etc is full")
+    server.event("prompt_dropped", id="p1", text="/etc is full")
+    until(lambda: editor.lines(chat)[-1] == "//etc is full")
+    assert server.commands("smith.slash") == []

@@ -4,6 +4,7 @@ local api = vim.api
 local chats = require('smith.chats')
 local config = require('smith.config')
 local context = require('smith.context')
+local input = require('smith.view.input')
 local layout = require('smith.view.layout')
 local log = require('smith.log')
 local protocol = require('smith.protocol')
@@ -23,7 +24,7 @@ end
 ---@param message string
 local function give_back(chat, self, text, message)
   local turn = self:conversation() and self:conversation().turn
-  if not (turn and turn.text == text) and chat.input:text() == '' then
+  if not (turn and turn.text == input.spoken(text)) and chat.input:text() == '' then
     chat.input:set(text)
   end
   self:take({ kind = 'agent_error', error = { message = message } })
@@ -38,7 +39,7 @@ local function start_turn(self, chat, text, extra)
   if not connection then
     return give_back(chat, self, text, problem or '')
   end
-  local argument = { text = text }
+  local argument = { text = input.spoken(text) }
   argument.context = extra and context.on_wire(extra, connection:encoding()) or nil
   self.asked = self.asked + 1
   self:command(protocol.command.turn, argument, function(err, result)

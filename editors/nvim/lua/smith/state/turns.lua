@@ -216,7 +216,7 @@ function on.local_answer(conversation, event, changed)
     conversation.status = 'idle'
   end
   if event.text then
-    record.add(conversation, changed, { kind = 'prompt', text = event.line })
+    record.add(conversation, changed, { kind = 'prompt', text = event.line, command = true })
     record.notice(conversation, changed, event.level, event.text)
   end
 end
