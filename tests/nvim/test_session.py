@@ -233,3 +233,10 @@ def test_help_has_every_setting_command_and_map(editor: TestEditor, tmp_path: Pa
 def test_no_line_of_help_is_wider_than_a_help_window() -> None:
     lines = (PLUGIN / "doc" / "smith.txt").read_text().splitlines()
     assert [line for line in lines if len(line) > 78] == []
+
+
+def test_help_says_how_to_send_and_what_always_means() -> None:
+    text = " ".join((PLUGIN / "doc" / "smith.txt").read_text().split())
+    assert "press <C-s> in insert mode or <CR> in normal mode" in text
+    assert "Two slashes begin a prompt that begins with a slash: `//etc is full`" in text
+    assert '"Always" allows that tool, not only that file' in text

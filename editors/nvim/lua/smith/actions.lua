@@ -4,11 +4,12 @@ local api = vim.api
 local chats = require('smith.chats')
 local config = require('smith.config')
 local context = require('smith.context')
+local input = require('smith.view.input')
 local layout = require('smith.view.layout')
 local log = require('smith.log')
-local pager = require('smith.view.pager')
 local protocol = require('smith.protocol')
 local session = require('smith.session')
+local slash = require('smith.slash')
 
 local M = {}
 
@@ -17,23 +18,13 @@ local function here()
   return session.get(session.root_of(api.nvim_get_current_buf()))
 end
 
----@param err table?
----@return string?
-local function message_of(err)
-  if not err then
-    return nil
-  end
-  local data = type(err.data) == 'table' and err.data or {}
-  return data.message or err.message or 'the server gave an error'
-end
-
 -- What was typed is never lost: it goes back where it came from when it did not arrive.
 ---@param chat smith.Chat
 ---@param text string
 ---@param message string
 local function give_back(chat, self, text, message)
   local turn = self:conversation() and self:conversation().turn
-  if not (turn and turn.text == text) and chat.input:text() == '' then
+  if not (turn and turn.text == input.spoken(text)) and chat.input:text() == '' then
     chat.input:set(text)
   end
   self:take({ kind = 'agent_error', error = { message = message } })
@@ -48,41 +39,17 @@ local function start_turn(self, chat, text, extra)
   if not connection then
     return give_back(chat, self, text, problem or '')
   end
-  local argument = { text = text }
+  local argument = { text = input.spoken(text) }
   argument.context = extra and context.on_wire(extra, connection:encoding()) or nil
   self.asked = self.asked + 1
   self:command(protocol.command.turn, argument, function(err, result)
     self.asked = self.asked - 1
-    local message = message_of(err)
+    local message = slash.message_of(err)
     if message then
       give_back(chat, self, text, message)
     elseif type(result) == 'table' and type(result.error) == 'table' then
       self:take({ kind = 'agent_error', error = result.error })
     end
-  end, chat.buf)
-end
-
----@param self smith.Session
----@param line string
----@param result table
-local function show_slash(self, line, result)
-  local failed = type(result.error) == 'table' and result.error.message
-  local text = failed or result.text
-  if text then
-    self:take({ kind = 'local_answer', line = line, level = failed and 'error' or 'info', text = text })
-  end
-  if type(result.ui) == 'table' and result.ui.type == 'pager' then
-    pager.open(result.ui)
-  end
-end
-
----@param self smith.Session
----@param chat smith.Chat
----@param line string
-local function run_slash(self, chat, line)
-  self:command(protocol.command.slash, { line = line }, function(err, result)
-    local message = message_of(err)
-    show_slash(self, line, message and { error = { message = message } } or result or {})
   end, chat.buf)
 end
 
@@ -92,8 +59,9 @@ end
 ---@param extra smith.Context?
 local function submit(self, text, extra)
   local chat = chats.get(self)
+  chat.sent = true
   if text:sub(1, 1) == '/' and text:sub(1, 2) ~= '//' then
-    run_slash(self, chat, text)
+    slash.run(self, text, chat.buf)
   else
     start_turn(self, chat, text, extra)
   end
@@ -200,7 +168,7 @@ local function cancel(self)
   self:command(protocol.command.cancel, argument, function(err, result)
     local unknown = type(result) == 'table' and result.unknown or {}
     if err then
-      log.tell('not cancelled: ' .. message_of(err), 'error')
+      log.tell('not cancelled: ' .. slash.message_of(err), 'error')
     elseif type(unknown) == 'table' and #unknown > 0 then
       log.tell('cancelled; what became of some edits is not known, look at them', 'warn')
     end
@@ -239,7 +207,7 @@ local function answer(self, id, decision, feedback)
   local argument = { id = id, decision = decision, feedback = feedback ~= '' and feedback or nil }
   self:command(protocol.command.answer, argument, function(err)
     if err then
-      log.tell('not answered: ' .. message_of(err), 'error')
+      log.tell('not answered: ' .. slash.message_of(err), 'error')
     end
   end, chats.get(self).buf)
 end

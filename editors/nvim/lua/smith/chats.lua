@@ -8,12 +8,14 @@ local folds = require('smith.view.folds')
 local keymaps = require('smith.keymaps')
 local layout = require('smith.view.layout')
 local log = require('smith.log')
+local ready = require('smith.ready')
 local session = require('smith.session')
+local waiting = require('smith.waiting')
 local winbar = require('smith.view.winbar')
 
 local M = {}
 
-local NARROWEST = 40
+local NARROWEST = 20
 
 ---@type table<string, smith.Chat> by root
 local known = {}
@@ -51,6 +53,21 @@ local function touched()
   return all
 end
 
+---@param own smith.Chat
+---@param text string? of a prompt that will not run
+local function give_back(own, text)
+  if text then
+    waiting.add(function()
+      if own:is_valid() and own.buf == api.nvim_get_current_buf() and not ready.check(own.buf, {}) then
+        return false
+      elseif own:is_valid() then
+        own.input:offer(text)
+      end
+      return true
+    end)
+  end
+end
+
 ---@param self smith.Session
 ---@param changed smith.Changed?
 local function follow(self, changed)
@@ -64,9 +81,10 @@ local function follow(self, changed)
   elseif changed.conversation == self:conversation() or not self:conversation() then
     own:update(changed)
     call_attention(self, changed, own.buf)
+    give_back(own, changed.returned)
   end
   keymaps.follow(touched())
-  winbar.show(own.buf, M.status(self))
+  winbar.show(own.buf, self:link(), self:conversation())
 end
 
 ---@param self smith.Session
@@ -79,16 +97,26 @@ local function watch_windows(self, own)
     callback = function()
       local win = api.nvim_get_current_win()
       layout.dress(win)
-      own.draw.width = math.max(api.nvim_win_get_width(win) - 1, NARROWEST)
+      own:fit(math.max(api.nvim_win_get_width(win) - 1, NARROWEST))
       folds.clear(win)
       own.draw:fold_window(win)
-      winbar.show(own.buf, M.status(self))
+      winbar.show(own.buf, self:link(), self:conversation())
+    end,
+  })
+  api.nvim_create_autocmd('WinResized', {
+    group = group,
+    callback = function()
+      for _, win in ipairs(vim.fn.win_findbuf(own.buf)) do
+        own:fit(math.max(api.nvim_win_get_width(win) - 1, NARROWEST))
+      end
+      winbar.show(own.buf, self:link(), self:conversation())
     end,
   })
   api.nvim_create_autocmd('BufWipeout', {
     group = group,
     buffer = own.buf,
     callback = function()
+      api.nvim_del_augroup_by_id(group)
       known[self.root] = nil
       chat.forget(own.buf)
     end,

@@ -90,6 +90,28 @@ local CHAT = {
 -- Keys that begin to insert lead to the prompt from anywhere above it.
 local INSERTING = { 'i', 'I', 'a', 'A', 'o', 'O' }
 
+-- Keys of folds do nothing where there is none, and reach the fold from every line of the head above it.
+local FOLDING = { 'za', 'zA', 'zo', 'zO', 'zc', 'zC' }
+
+---@param key string
+---@return smith.KeyChoice
+local function fold(key)
+  return function(chat)
+    return function()
+      local cursor = api.nvim_win_get_cursor(0)
+      local row = chat.draw:fold_at(cursor[1] - 1)
+      local above = row and cursor[1] - 1 < row
+      if above then
+        api.nvim_win_set_cursor(0, { row + 1, 0 })
+      end
+      vim.cmd('silent! normal! ' .. key)
+      if above then
+        api.nvim_win_set_cursor(0, cursor)
+      end
+    end
+  end
+end
+
 ---@type smith.KeyChoice
 local function insert_in_prompt(chat)
   if chat.input:has_cursor() then
@@ -146,6 +168,9 @@ function M.of_chat(chat)
       table.insert(choices, 1, answer('always'))
     end
     map(chat, lhs, choices, { 'n' }, 'insert in the prompt')
+  end
+  for _, lhs in ipairs(FOLDING) do
+    map(chat, lhs, { fold(lhs) }, { 'n' }, 'open or close a fold')
   end
   map(chat, '<Up>', { leave_edge(-1) }, { 'i' }, 'older prompt')
   map(chat, '<Down>', { leave_edge(1) }, { 'i' }, 'newer prompt')

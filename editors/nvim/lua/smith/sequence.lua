@@ -9,6 +9,7 @@ local M = {}
 ---@class smith.Sequence
 ---@field session smith.Session
 ---@field last integer? number of the last event that was taken in
+---@field loads integer loads begun; only the last one counts
 ---@field held table[]? events that came while what was missed is asked for
 local Sequence = {}
 Sequence.__index = Sequence
@@ -16,7 +17,7 @@ Sequence.__index = Sequence
 ---@param session smith.Session
 ---@return smith.Sequence
 function M.new(session)
-  return setmetatable({ session = session, last = nil, held = nil }, Sequence)
+  return setmetatable({ session = session, last = nil, held = nil, loads = 0 }, Sequence)
 end
 
 --- Numbers begin again with a new connection.
@@ -62,23 +63,40 @@ function Sequence:release()
   end
 end
 
---- Loads the stored conversation of the root, if the server keeps one. Counting begins anew with the next event.
-function Sequence:load()
+---@param self smith.Sequence
+---@param err table?
+---@param result any
+local function take_stored(self, err, result)
+  if err then
+    log.tell('the conversation could not be loaded: ' .. tostring(err.message), 'warn')
+  elseif result and result.conversation and result.events then
+    self.session:load(result.conversation, with_note(result))
+    self:tell_holder(result.holder)
+  end
+end
+
+--- Loads the conversation that is shown, else the stored one of the root, if the server keeps one.
+--- Counting begins anew with the next event. `done` is called when it is there.
+---@param done fun()?
+function Sequence:load(done)
   self.last = nil
+  done = done or function() end
   if not supports(self, protocol.command.conversations) then
-    return self:release()
+    self.session:tell(nil)
+    self:release()
+    return done()
   end
   self.held = self.held or {}
+  self.loads = self.loads + 1
+  local this = self.loads
   local shown = self.session:conversation()
   local argument = { op = 'load', conversation = shown and shown.id or nil }
   self.session:command(protocol.command.conversations, argument, function(err, result)
-    if err then
-      log.tell('the conversation could not be loaded: ' .. tostring(err.message), 'warn')
-    elseif result and result.conversation and result.events then
-      self.session:load(result.conversation, with_note(result))
-      self:tell_holder(result.holder)
+    if this == self.loads then
+      take_stored(self, err, result)
+      self:release()
     end
-    self:release()
+    done()
   end, vim.api.nvim_get_current_buf())
 end
 

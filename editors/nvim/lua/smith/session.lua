@@ -128,6 +128,14 @@ function Session:load(id, events)
   self:tell(nil)
 end
 
+--- Shows conversation `id` as the server has it, then calls `done`.
+---@param id string
+---@param done fun()
+function Session:go_to(id, done)
+  state.show(self.state, id)
+  self.sequence:load(done)
+end
+
 ---@param self smith.Session
 ---@return table<string, fun(params: table): table?>
 local function served(self)

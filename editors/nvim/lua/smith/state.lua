@@ -41,6 +41,7 @@ local M = {}
 ---@field blocks smith.Block[] new or changed
 ---@field removed smith.Block[]
 ---@field switched boolean another conversation is shown now
+---@field returned string? a prompt that will not run, for the person who typed it
 
 ---@return smith.State
 function M.new()
@@ -117,6 +118,14 @@ end
 ---@return smith.Conversation? the one that is shown; before the first there may be news of our own
 function M.shown(state)
   return state.conversations[state.current or '']
+end
+
+--- Shows conversation `id`, with what is known of it.
+---@param state smith.State
+---@param id string
+function M.show(state, id)
+  state.conversations[id] = state.conversations[id] or M.conversation(id)
+  state.current = id
 end
 
 --- Replaces a conversation by what `events` tell of it.

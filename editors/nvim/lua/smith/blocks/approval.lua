@@ -6,6 +6,8 @@ local label = require('smith.blocks.label')
 local M = {}
 
 local LIMIT = 400
+-- Where else it can be answered: as in `keymaps`.
+local ELSEWHERE = { 'at an empty prompt: <Esc> y', 'anywhere: :Smith yes' }
 local ANSWERED = {
   yes = 'allowed',
   no = 'refused',
@@ -56,6 +58,7 @@ function M.render(block, width)
   diff.add(lines, marks, block.diff, LIMIT)
   lines[#lines + 1] = label.INDENT .. 'y yes · n no · a always'
   marks[#marks + 1] = { line = #lines - 1, from = 0, to = -1, group = 'SmithHint' }
+  marks[#marks + 1] = { line = #lines - 1, from = 0, to = 0, group = 'SmithDetail', below = ELSEWHERE }
   return lines, marks
 end
 

@@ -11,6 +11,8 @@ local LIVE = 5
 local SIGN = { running = '…', ok = '✓', failed = '✗', lost = '–' }
 local GROUP = { running = 'SmithRunning', ok = 'SmithOk', failed = 'SmithFailed', lost = 'SmithDetail' }
 local SLOW_MS = 1000
+-- So many cells of the call stay in sight beside its outcome.
+local SHORTEST = 20
 
 ---@param block smith.Block
 ---@return string
@@ -27,12 +29,20 @@ end
 
 ---@param block smith.Block
 ---@param width integer
----@return string
+---@return string[] one line, more where the outcome has no room beside the call
 local function head(block, width)
   local tail = outcome(block)
-  local room = math.max(width - vim.fn.strdisplaywidth(tail) - 2, 20)
-  local what = label.cut(label.of_call(block.name, block.title, block.arguments), room)
-  return ('%s %s%s'):format(SIGN[block.status], what, tail)
+  local sign = SIGN[block.status]
+  local what = label.of_call(block.name, block.title, block.arguments)
+  local room = width - vim.fn.strdisplaywidth(tail) - 2
+  if room >= math.min(vim.fn.strdisplaywidth(what), SHORTEST) then
+    return { ('%s %s%s'):format(sign, label.cut(what, room), tail) }
+  end
+  local lines = { ('%s %s'):format(sign, label.cut(what, width - 2)) }
+  for _, line in ipairs(label.wrap(vim.trim(tail), width - 2)) do
+    lines[#lines + 1] = '  ' .. line
+  end
+  return lines
 end
 
 ---@param lines string[]
@@ -53,9 +63,10 @@ end
 
 ---@param block smith.Block
 ---@param width integer
----@return string[] lines, smith.Mark[] marks
+---@return string[] lines, smith.Mark[] marks, integer head lines that are never folded away
 function M.render(block, width)
-  local lines, marks = { head(block, width) }, {}
+  local lines, marks = head(block, width), {}
+  local count = #lines
   local sign = #SIGN[block.status]
   marks[1] = { line = 0, from = 0, to = sign, group = GROUP[block.status] }
   marks[2] = { line = 0, from = sign + 1, to = sign + 1 + #block.name, group = 'SmithTool' }
@@ -66,7 +77,7 @@ function M.render(block, width)
   else
     add_output(lines, marks, block.content or block.output, LIMIT)
   end
-  return lines, marks
+  return lines, marks, count
 end
 
 return M

@@ -3,7 +3,7 @@
 local M = {}
 
 ---@class smith.Renderer
----@field render fun(block: smith.Block, width: integer, from: integer?): string[], smith.Mark[]
+---@field render fun(block: smith.Block, width: integer, from: integer?): string[], smith.Mark[], integer?
 
 ---@type table<string, smith.Renderer>
 local RENDERERS = {
@@ -36,7 +36,7 @@ function M.grows(block)
   return block.kind == 'text' or block.kind == 'thinking'
 end
 
---- Whether everything but the first line of `block` is folded away. Such a block does not change any more.
+--- Whether everything but the head of `block` is folded away. Such a block does not change any more.
 ---@param block smith.Block
 ---@return boolean
 function M.folds(block)
@@ -46,7 +46,7 @@ end
 ---@param block smith.Block
 ---@param width integer
 ---@param from integer? first line that is wanted, from 1
----@return string[] lines, smith.Mark[] marks
+---@return string[] lines, smith.Mark[] marks, integer? head lines that stay when the rest is folded, else 1
 function M.render(block, width, from)
   return RENDERERS[block.kind].render(block, width, from)
 end

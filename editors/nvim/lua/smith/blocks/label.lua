@@ -29,6 +29,23 @@ function M.cut(text, width)
   return vim.fn.strcharpart(text, 0, math.max(width - 1, 1)) .. '…'
 end
 
+--- `text` in lines of at most `width` cells, broken between words where that goes.
+---@param text string
+---@param width integer
+---@return string[]
+function M.wrap(text, width)
+  local lines = {}
+  for word in text:gmatch('%S+') do
+    local last = lines[#lines]
+    if last and vim.fn.strdisplaywidth(last .. ' ' .. word) <= width then
+      lines[#lines] = last .. ' ' .. word
+    else
+      lines[#lines + 1] = word
+    end
+  end
+  return lines
+end
+
 ---@param arguments string JSON as the model wrote it
 ---@return string
 local function telling_argument(arguments)

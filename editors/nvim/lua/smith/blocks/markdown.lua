@@ -8,6 +8,7 @@ local M = {}
 ---@field from integer byte column
 ---@field to integer byte column, -1 for the end of the line
 ---@field group string
+---@field below string[]? lines shown under it, no part of the text
 ---@field whole boolean? the line to the edge of the window too
 
 -- In this order: what is inside code is left alone by the rest.

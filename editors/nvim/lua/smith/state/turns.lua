@@ -28,7 +28,7 @@ end
 ---@param id string
 local function drop_from_queue(conversation, id)
   for i, waiting in ipairs(conversation.queue) do
-    if waiting.id == id or waiting.text == id then
+    if waiting.id == id then
       table.remove(conversation.queue, i)
       return
     end
@@ -62,6 +62,15 @@ local function end_turn(conversation, changed, status)
   end
 end
 
+-- What went wrong, from a server of any version.
+---@param event table
+---@param otherwise string?
+---@return string
+local function error_text(event, otherwise)
+  local error = type(event.error) == 'table' and event.error or {}
+  return error.message or event.message or otherwise or 'Something failed; the log of the server has more.'
+end
+
 local on = M
 
 function on.session_started(conversation, event)
@@ -77,8 +86,25 @@ function on.prompt_queued(conversation, event)
   table.insert(conversation.queue, { id = event.id, text = event.text })
 end
 
+function on.prompt_dropped(conversation, event, changed)
+  drop_from_queue(conversation, event.id)
+  changed.returned = event.text
+  record.notice(conversation, changed, 'info', 'not sent: ' .. event.text)
+end
+
+-- A server may name the prompt that waited, or only say its text again.
+---@param conversation smith.Conversation
+---@param event table
+local function take_from_queue(conversation, event)
+  for _, waiting in ipairs(conversation.queue) do
+    if waiting.id == event.queued or ((event.queued or '') == '' and waiting.text == event.text) then
+      return drop_from_queue(conversation, waiting.id)
+    end
+  end
+end
+
 function on.turn_started(conversation, event, changed)
-  drop_from_queue(conversation, event.text)
+  take_from_queue(conversation, event)
   conversation.turn = { id = event.turn, status = 'running', text = event.text }
   conversation.model = event.model or ''
   conversation.status = 'thinking'
@@ -94,8 +120,8 @@ function on.llm_request_started(conversation, event)
 end
 
 function on.llm_retry(conversation, event, changed)
-  local message = event.error and event.error.message or 'the request failed'
-  conversation.note = ('%s; attempt %d'):format(message, event.attempt + 1)
+  local message = error_text(event, 'the request failed')
+  conversation.note = event.attempt and ('%s; attempt %d'):format(message, event.attempt + 1) or message
   if not event.discard_output then
     return
   end
@@ -152,11 +178,11 @@ function on.notice(conversation, event, changed)
 end
 
 function on.agent_error(conversation, event, changed)
-  record.notice(conversation, changed, 'error', event.error.message)
+  record.notice(conversation, changed, 'error', error_text(event))
 end
 
 function on.persistence_error(conversation, event, changed)
-  record.notice(conversation, changed, 'warning', 'Not stored: ' .. event.error.message)
+  record.notice(conversation, changed, 'warning', 'Not stored: ' .. error_text(event))
 end
 
 function on.turn_cancel_requested(conversation)
@@ -180,14 +206,19 @@ end
 function on.turn_error(conversation, event, changed)
   end_turn(conversation, changed, 'failed')
   conversation.usage = event.usage or conversation.usage
-  record.notice(conversation, changed, 'error', event.error.message)
+  record.notice(conversation, changed, 'error', error_text(event))
 end
 
 -- Not of the server: the front-end's own news, in the same fold.
 
 function on.local_answer(conversation, event, changed)
-  record.add(conversation, changed, { kind = 'prompt', text = event.line })
-  record.notice(conversation, changed, event.level, event.text)
+  if event.level ~= 'error' and conversation.status == 'error' then
+    conversation.status = 'idle'
+  end
+  if event.text then
+    record.add(conversation, changed, { kind = 'prompt', text = event.line, command = true })
+    record.notice(conversation, changed, event.level, event.text)
+  end
 end
 
 function on.local_server_ended(conversation, event, changed)

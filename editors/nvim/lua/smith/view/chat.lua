@@ -5,6 +5,7 @@ local uv = vim.uv or vim.loop
 local draw = require('smith.view.draw')
 local guard = require('smith.view.guard')
 local input = require('smith.view.input')
+local layout = require('smith.view.layout')
 local ready = require('smith.ready')
 local waiting = require('smith.waiting')
 
@@ -25,11 +26,14 @@ local FRAME_MS = 16
 ---@field removed table<smith.Block, true>
 ---@field stale boolean all must be drawn again
 ---@field is_busy fun(): boolean whether there is something to cancel
+---@field moved boolean? another conversation is shown than was drawn last
 ---@field waits boolean a later try is arranged
 ---@field drawn_at number in ms of the loop's clock
 ---@field damaged boolean? the drawn part was edited and will be drawn again
 ---@field typed_mark integer? extmark where the typed part begins
 ---@field rule_key string? what the rule above it shows
+---@field sent boolean? the person has sent something from here
+---@field hint boolean? the prompt shows how to send
 ---@field context smith.Context? goes with the next prompt
 local Chat = {}
 Chat.__index = Chat
@@ -116,6 +120,13 @@ local function draw_now(self)
   self:forget_changes(false)
   self.drawn_at = uv.now()
   guard.mark(self)
+  if self.moved then
+    self.moved = false
+    for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
+      self.input:go_to_end(win)
+      layout.show_end(win)
+    end
+  end
 end
 
 ---@param self smith.Chat
@@ -185,12 +196,20 @@ function Chat:update(changed)
   end
 end
 
---- Shows another conversation, or the same one drawn anew.
+--- Shows another conversation, from its end, or the same one drawn anew.
 ---@param conversation smith.Conversation?
 function Chat:show(conversation)
+  self.moved = self.moved or (conversation and conversation.id) ~= (self.conversation and self.conversation.id)
   self.conversation = conversation
   self:forget_changes(true)
   self:refresh()
+end
+
+--- The chat is shown in a window where a line has room for `width` cells.
+---@param width integer
+function Chat:fit(width)
+  self.draw.width = width
+  guard.mark(self)
 end
 
 --- The open question under the cursor of the current window.

@@ -14,6 +14,7 @@ local PLACES = api.nvim_create_namespace('smith.places')
 ---@field mark integer extmark on its first line
 ---@field gap integer blank lines before it
 ---@field lines integer
+---@field head integer lines that stay in sight when it is folded
 ---@field version integer
 ---@field done boolean?
 ---@field folded boolean?
@@ -70,12 +71,26 @@ end
 
 ---@param self smith.Draw
 ---@param block smith.Block
+---@return boolean
+local function has_fold(self, block)
+  return blocks.folds(block) and self.places[block].lines > self.places[block].head
+end
+
+--- The rows that are folded, the last line of the head first.
+---@param block smith.Block
+---@return integer first, integer last row from 0
+function Draw:fold_of(block)
+  local row, place = row_of(self, block), self.places[block]
+  return row + place.head - 1, row + place.lines - 1
+end
+
+---@param self smith.Draw
+---@param block smith.Block
 local function fold(self, block)
   local place = self.places[block]
-  if blocks.folds(block) and place.lines > 1 and not place.folded then
-    local row = row_of(self, block)
+  if has_fold(self, block) and not place.folded then
     place.folded = true
-    folds.set(self.buf, row, row + place.lines - 1)
+    folds.set(self.buf, self:fold_of(block))
   end
 end
 
@@ -85,16 +100,25 @@ local function version_of(block)
   return block.body and block.body.version or 0
 end
 
+---@param block smith.Block
+---@param gap integer
+---@param lines integer
+---@param head integer?
+---@return smith.Place.Block
+local function new_place(block, gap, lines, head)
+  return { gap = gap, lines = lines, head = head or 1, version = version_of(block), done = block.done }
+end
+
 ---@param self smith.Draw
 ---@param block smith.Block
 local function append(self, block)
   local row = self.rows
   local gap = blocks.gap(self.order[#self.order], block)
-  local lines, marks = blocks.render(block, self.width)
+  local lines, marks, head = blocks.render(block, self.width)
   local text = vim.list_extend(gap == 1 and { '' } or {}, lines)
   api.nvim_buf_set_lines(self.buf, row, row, true, text)
   self.order[#self.order + 1] = block
-  self.places[block] = { gap = gap, lines = #lines, version = version_of(block), done = block.done }
+  self.places[block] = new_place(block, gap, #lines, head)
   self.rows = row + #text
   set_place(self, block, row + gap)
   paint.colour(self.buf, row + gap, marks, #lines)
@@ -119,11 +143,11 @@ end
 local function redraw(self, block)
   local place = self.places[block]
   local row = row_of(self, block)
-  local lines, marks = blocks.render(block, self.width)
+  local lines, marks, head = blocks.render(block, self.width)
   paint.replace(self.buf, row, place.lines, lines)
   paint.colour(self.buf, row, marks, #lines)
   self.rows = self.rows - place.lines + #lines
-  place.lines, place.version, place.done = #lines, version_of(block), block.done
+  place.lines, place.head, place.version, place.done = #lines, head or 1, version_of(block), block.done
   set_place(self, block, row)
 end
 
@@ -181,14 +205,14 @@ local function lay_out(self, all)
   local text, drawn = {}, {}
   for i, block in ipairs(all) do
     local gap = blocks.gap(all[i - 1], block)
-    local lines, marks = blocks.render(block, self.width)
+    local lines, marks, head = blocks.render(block, self.width)
     if gap == 1 then
       text[#text + 1] = ''
     end
     drawn[i] = { row = #text, marks = marks, count = #lines }
     vim.list_extend(text, lines)
     self.order[i] = block
-    self.places[block] = { gap = gap, lines = #lines, version = version_of(block), done = block.done }
+    self.places[block] = new_place(block, gap, #lines, head)
   end
   return text, drawn
 end
@@ -220,14 +244,20 @@ end
 function Draw:fold_window(win)
   local spans = {}
   for _, block in ipairs(self.order) do
-    local place = self.places[block]
-    if blocks.folds(block) and place.lines > 1 then
-      local row = row_of(self, block)
-      place.folded = true
-      spans[#spans + 1] = { row, row + place.lines - 1 }
+    if has_fold(self, block) then
+      self.places[block].folded = true
+      spans[#spans + 1] = { self:fold_of(block) }
     end
   end
   folds.add(win, spans)
+end
+
+--- Where the fold of the block at `row` begins.
+---@param row integer from 0
+---@return integer? row from 0
+function Draw:fold_at(row)
+  local block = self:block_at(row)
+  return block and has_fold(self, block) and (self:fold_of(block)) or nil
 end
 
 --- The block that the row belongs to.

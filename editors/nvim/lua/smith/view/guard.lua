@@ -1,6 +1,7 @@
 -- Keeps the upper part of a chat buffer as it was drawn: it cannot be edited, and what slips through is drawn again.
 
 local api = vim.api
+local hint = require('smith.view.hint')
 local ready = require('smith.ready')
 local rule = require('smith.view.rule')
 local waiting = require('smith.waiting')
@@ -20,6 +21,7 @@ end
 --- Marks where the typed part begins, with the rule above it.
 ---@param chat smith.Chat
 function M.mark(chat)
+  hint.show(chat)
   local row, look = chat.draw.rows, rule.key(chat)
   if is_marked(chat, row) and chat.rule_key == look then
     return
@@ -106,6 +108,15 @@ function M.distrust(chat)
 end
 
 ---@param chat smith.Chat
+local function hint_soon(chat)
+  vim.schedule(function()
+    if chat:is_valid() then
+      hint.show(chat)
+    end
+  end)
+end
+
+---@param chat smith.Chat
 ---@param first integer row of the change
 local function changed(chat, first)
   if chat.draw.drawing then
@@ -114,6 +125,9 @@ local function changed(chat, first)
     M.distrust(chat)
   elseif chat.draw.rows >= api.nvim_buf_line_count(chat.buf) then
     mend_soon(chat)
+  end
+  if not chat.sent then
+    hint_soon(chat)
   end
 end
 

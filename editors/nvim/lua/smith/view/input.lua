@@ -20,6 +20,21 @@ function M.new(buf, first)
   return setmetatable({ buf = buf, first = first, past = {}, at = nil, draft = '' }, Input)
 end
 
+--- What a line that was typed says as a prompt: of two slashes at its beginning the first only says that it is none
+--- of the commands.
+---@param line string
+---@return string
+function M.spoken(line)
+  return line:sub(1, 2) == '//' and line:sub(2) or line
+end
+
+--- The other way round: what is typed to say `prompt`.
+---@param prompt string
+---@return string
+function M.typed(prompt)
+  return prompt:sub(1, 1) == '/' and '/' .. prompt or prompt
+end
+
 ---@return string
 function Input:text()
   return table.concat(api.nvim_buf_get_lines(self.buf, self.first(), -1, false), '\n')
@@ -30,6 +45,20 @@ function Input:set(text)
   local lines = vim.split(text, '\n', { plain = true })
   vim.bo[self.buf].modifiable = true
   api.nvim_buf_set_lines(self.buf, self.first(), -1, false, lines)
+end
+
+--- Puts the prompt `text` there unless something is being typed.
+---@param text string
+function Input:offer(text)
+  if self:text() ~= '' then
+    return
+  end
+  self:set(M.typed(text))
+  for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
+    if api.nvim_win_get_cursor(win)[1] > self.first() then
+      self:go_to_end(win)
+    end
+  end
 end
 
 --- Adds a prompt to the past.
@@ -49,7 +78,7 @@ function Input:learn(conversation)
   end
   for _, block in ipairs(conversation.blocks) do
     if block.kind == 'prompt' then
-      self:remember(block.text)
+      self:remember(block.command and block.text or M.typed(block.text))
     end
   end
 end

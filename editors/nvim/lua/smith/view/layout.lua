@@ -80,6 +80,32 @@ function M.open(buf, focus)
   return win
 end
 
+-- A line more is counted where virtual lines stand above the first.
+---@param win integer
+---@return integer the first line from which all lines to the last fit into the window, from 1
+local function first_of_last_screen(win)
+  local room = api.nvim_win_get_height(win) - 1
+  local low, high = 1, api.nvim_buf_line_count(api.nvim_win_get_buf(win))
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if api.nvim_win_text_height(win, { start_row = middle - 1 }).all <= room then
+      high = middle
+    else
+      low = middle + 1
+    end
+  end
+  return high
+end
+
+--- Scrolls a window so that its last line is at the bottom, or everything is in sight.
+---@param win integer
+function M.show_end(win)
+  local first = first_of_last_screen(win)
+  api.nvim_win_call(win, function()
+    vim.fn.winrestview({ topline = first, topfill = 0, skipcol = 0, leftcol = 0 })
+  end)
+end
+
 --- Closes the windows of this tab page that show `buf`; the last window of all stays.
 ---@param buf integer
 function M.close(buf)

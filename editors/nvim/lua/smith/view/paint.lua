@@ -1,6 +1,7 @@
 -- Lines and colours put into a chat buffer with as little change as can be.
 
 local api = vim.api
+local label = require('smith.blocks.label')
 
 local M = {}
 
@@ -12,6 +13,14 @@ local COLOURS = api.nvim_create_namespace('smith.colours')
 function M.set_undolevels(buf, levels)
   local set = "noautocmd call nvim_set_option_value('undolevels', %d, {'buf': %d})"
   vim.cmd(set:format(levels, buf))
+end
+
+---@param mark smith.Mark
+---@return table[]
+local function lines_below(mark)
+  return vim.tbl_map(function(line)
+    return { { label.INDENT .. line, mark.group } }
+  end, mark.below)
 end
 
 ---@param buf integer
@@ -26,6 +35,9 @@ function M.colour(buf, row, marks, count)
     if mark.to < 0 then
       options.end_row, options.end_col = at + 1, 0
     end
+    if mark.below then
+      options = { virt_lines = lines_below(mark) }
+    end
     options.strict = false
     api.nvim_buf_set_extmark(buf, COLOURS, at, mark.from, options)
   end
@@ -37,6 +49,8 @@ end
 ---@param count integer lines there now
 ---@param lines string[]
 function M.replace(buf, row, count, lines)
+  -- What belongs to a line that goes would move to the next one.
+  api.nvim_buf_clear_namespace(buf, COLOURS, row, row + count)
   local old = api.nvim_buf_get_lines(buf, row, row + count, true)
   local head, tail = 0, 0
   while head < math.min(#old, #lines) and old[head + 1] == lines[head + 1] do

@@ -1,33 +1,20 @@
 -- What is shown between the blocks and the typed part, as virtual lines: a rule, prompts that wait, what goes along.
 
-local config = require('smith.config')
+local hint = require('smith.view.hint')
 local label = require('smith.blocks.label')
 
 local M = {}
 
 local RULE = ('─'):rep(400)
-local HELP = {
-  { 'send', 'sends' },
-  { 'send_insert', 'sends from insert mode' },
-  { 'cancel', 'stops' },
-  { 'help', 'shows the keys' },
-}
 
----@param root string
+---@param chat smith.Chat
 ---@return table[]
-local function intro(root)
-  local keys = config.values.keys
-  local help = {}
-  for _, pair in ipairs(HELP) do
-    if keys[pair[1]] then
-      help[#help + 1] = ('%s %s'):format(keys[pair[1]], pair[2])
-    end
+local function intro(chat)
+  local lines = { { { '' } }, { { 'smith in ' .. vim.fn.fnamemodify(chat.root, ':~'), 'SmithDetail' } } }
+  for _, line in ipairs(hint.lines(chat.draw.width)) do
+    lines[#lines + 1] = { { line, 'SmithDetail' } }
   end
-  return {
-    { { '' } },
-    { { 'smith in ' .. vim.fn.fnamemodify(root, ':~'), 'SmithDetail' } },
-    { { table.concat(help, ' · '), 'SmithDetail' } },
-  }
+  return lines
 end
 
 --- Differs when the lines do.
@@ -37,7 +24,7 @@ function M.key(chat)
   local queue = chat.conversation and chat.conversation.queue or {}
   local first = queue[1] and queue[1].id or ''
   local context = chat.context and chat.context.label or ''
-  return ('%s %d %s %s'):format(chat.draw.rows > 0, #queue, first, context)
+  return ('%s %d %d %s %s'):format(chat.draw.rows > 0, chat.draw.width, #queue, first, context)
 end
 
 ---@param chat smith.Chat
@@ -51,7 +38,7 @@ function M.lines(chat)
     end
     lines[#lines + 1] = { { RULE, 'SmithRule' } }
   else
-    lines = intro(chat.root)
+    lines = intro(chat)
   end
   if chat.context then
     lines[#lines + 1] = { { '  with ' .. chat.context.label, 'SmithDetail' } }
