@@ -27,6 +27,28 @@ from smith_server.runtime.services import Services
 from smith_server.runtime.session import Prompt, Session, Ticket
 
 
+class _Stop:
+    """What a cancel of the request does: end its turn, at once or as soon as there is one."""
+
+    def __init__(self) -> None:
+        self._target: tuple[Session, Ticket] | None = None
+        self._is_requested = False
+        self._task: asyncio.Task[None] | None = None
+
+    def request(self) -> None:
+        self._is_requested = True
+        self._go()
+
+    def aim(self, session: Session, ticket: Ticket) -> None:
+        self._target = (session, ticket)
+        self._go()
+
+    def _go(self) -> None:
+        if self._is_requested and self._target is not None:
+            session, ticket = self._target
+            self._task = asyncio.ensure_future(session.cancel_ticket(ticket))
+
+
 class Turns:
     """`smith.turn`, `smith.steer`, `smith.cancel`."""
 
@@ -39,10 +61,12 @@ class Turns:
     async def turn(self, argument: dict[str, Any], arrival: Arrival) -> Any:
         """Run a prompt; the answer comes after the last event of its turn, however that ended."""
         args = decode(argument, TurnArguments)
+        stop = _Stop()
+        arrival.on_cancel(stop.request)
         session, ticket = await self._submitted(args, arrival)
         if not args.wait:
             return msgspec.to_builtins(TurnAnswer(session.id, session.turn))
-        arrival.on_cancel(_canceller(session, ticket))
+        stop.aim(session, ticket)
         end_progress = self._progress(session, arrival.progress_token)
         try:
             outcome = await ticket.done
@@ -112,17 +136,6 @@ class Turns:
             send({"kind": "end"})
 
         return end
-
-
-def _canceller(session: Session, ticket: Ticket) -> Callable[[], None]:
-    tasks: set[asyncio.Task[Any]] = set()
-
-    def cancel() -> None:
-        task = asyncio.ensure_future(session.cancel_ticket(ticket))
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
-
-    return cancel
 
 
 def _cwd(context: TurnContext) -> Path | None:

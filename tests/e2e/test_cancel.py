@@ -5,12 +5,12 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 import pytest
 
-from tests.e2e.client import Client
+from tests.e2e.client import Client, RpcError
 from tests.e2e.processes import gone, living, until
 from tests.e2e.test_store_trouble import database
 from tests.e2e.world import World
@@ -150,6 +150,19 @@ async def test_a_cancel_right_behind_the_first_prompts_stops_them_all(world: Wor
     answers = await asyncio.wait_for(asyncio.gather(*turns), 10)
     assert stopped["cancelled"]
     assert {answer["stop_reason"] for answer in answers} == {"cancelled"}
+    assert not (world.root / "ran").exists()
+
+
+async def test_a_request_that_is_cancelled_before_its_conversation_is_open_runs_nothing(world: World) -> None:
+    world.settings('[approval]\nmode = "auto"\n')
+    world.script([{"call": "bash", "arguments": {"command": "touch ran"}}], GOOD)
+    client = await world.server()
+    await client.run("smith.status")
+    request, turn = client.command("smith.turn", text="go")
+    client.notify("$/cancelRequest", {"id": request})
+    with suppress(RpcError):
+        assert (await asyncio.wait_for(turn, 10))["stop_reason"] == "cancelled"
+    assert (await client.run("smith.status"))["sessions"][0]["waiting"] == []
     assert not (world.root / "ran").exists()
 
 
