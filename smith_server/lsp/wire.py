@@ -28,6 +28,8 @@ from smith_server.lsp.lifecycle import INVALID_REQUEST, Lifecycle, Refusal, is_i
 log = logging.getLogger(__name__)
 
 INVALID_PARAMS = -32602
+CANCELLED = -32800
+"""LSP's RequestCancelled."""
 FAILED = -32803
 """LSP's RequestFailed: the request was right, its work failed."""
 
@@ -150,17 +152,18 @@ class Wire(LanguageServerProtocol):
         self._cancels[msg_id] = partial(_cancel_task, task)
         if token is not None:
             self._tokens[token] = msg_id
-        task.add_done_callback(lambda _: self._forget(msg_id, token))
+        task.add_done_callback(lambda task: self._finished(msg_id, token, task))
 
-    def _forget(self, msg_id: Any, token: Any) -> None:
+    def _finished(self, msg_id: Any, token: Any, task: "asyncio.Task[None]") -> None:
+        """Answers for a cancelled task: one that never took its first step cannot do that itself."""
         self._cancels.pop(msg_id, None)
         self._tokens.pop(token, None)
+        if task.cancelled():
+            self._send_error(msg_id, CANCELLED, "cancelled")
 
     async def _run_command(self, msg_id: Any, command: Command, argument: dict[str, Any], arrival: Arrival) -> None:
         try:
             result = await command(argument, arrival)
-        except asyncio.CancelledError:
-            self._send_error(msg_id, -32800, "cancelled")
         except AgentFailure as problem:
             code = INVALID_PARAMS if problem.error.code == "invalid_arguments" else FAILED
             self._send_error(msg_id, code, problem.error.message, problem.error)
