@@ -1,12 +1,16 @@
 """Our own copy of every open file, fed by didOpen, didChange and didClose.
 
 A document is never changed in place: a request keeps the documents as they were when it arrived.
-A version that does not grow or a range outside the text marks a document as untrusted; its next use
-asks the client. `counting` is how the client counts lines and characters.
+A version that does not grow or a range outside the text marks a document as untrusted, and a message
+that cannot be read all of them: the next use asks the client, and one that cannot be asked gets no edit
+until it sends the whole text. Half of a surrogate pair is held as U+FFFD, which is as long in UTF-16;
+such a document is `patched`, as U+FFFD in it may not be what the client holds. `counting` is how the
+client counts lines and characters.
 """
 
 import asyncio
 import logging
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -36,6 +40,7 @@ class Document:
         self.lines = lines
         self.language = language
         self.trusted = trusted
+        self.patched = False
 
     @cached_property
     def text(self) -> str:
@@ -51,7 +56,21 @@ class Document:
 
     def later(self, version: int, lines: Sequence[str], *, trusted: bool) -> "Document":
         """The same file with another text."""
-        return Document(self.uri, version, lines, self.language, trusted=trusted)
+        document = Document(self.uri, version, lines, self.language, trusted=trusted)
+        document.patched = self.patched
+        return document
+
+
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def mended(node: Any) -> Any:
+    """Plain data with U+FFFD in place of every half of a surrogate pair."""
+    if isinstance(node, str):
+        return node if node.isascii() else _HALF.sub("\ufffd", node)
+    if isinstance(node, dict):
+        return {mended(key): mended(value) for key, value in node.items()}
+    return [mended(item) for item in node] if isinstance(node, list) else node
 
 
 class _Item(Struct, frozen=True, rename="camel"):
@@ -121,33 +140,42 @@ class Documents:
         """Take in `textDocument/didOpen`, as it came. What does not fit is logged and left out."""
         if (message := self._fitting(params, _DidOpen)) is not None:
             item = message.text_document
-            lines = split_lines(item.text, self.counting.ends)
-            self._open[item.uri] = Document(item.uri, item.version or 0, lines, item.language_id)
+            uri, text = mended(item.uri), mended(item.text)
+            lines = split_lines(text, self.counting.ends)
+            self._open[uri] = Document(uri, item.version or 0, lines, mended(item.language_id))
+            self._open[uri].patched = text != item.text
 
     def did_change(self, params: Any) -> None:
         """Take in `textDocument/didChange`, as it came."""
         message = self._fitting(params, _DidChange)
-        document = self._open.get(message.text_document.uri) if message else None
+        document = self._open.get(mended(message.text_document.uri)) if message else None
         if message is None or document is None:
             return
         version = message.text_document.version or 0
         trusted = document.trusted and version > document.version
-        lines = document.lines
+        lines, patched = document.lines, document.patched
         for piece in message.content_changes:
+            text = mended(piece.text)
+            is_mended = text != piece.text
             if piece.range is None:
-                lines, trusted = split_lines(piece.text, self.counting.ends), True
+                lines, trusted, patched = split_lines(text, self.counting.ends), True, is_mended
                 continue
+            # Two halves that meet are two units in UTF-16 alone.
+            trusted = trusted and (not is_mended or self.counting.encoding == "utf-16")
+            patched = patched or is_mended
             try:
-                lines = apply_change(lines, piece.range, piece.text, self.counting)
+                lines = apply_change(lines, piece.range, text, self.counting)
             except AgentFailure:
                 trusted = False
-        self._open[document.uri] = document.later(version, lines, trusted=trusted)
+        after = document.later(version, lines, trusted=trusted)
+        after.patched = patched
+        self._open[document.uri] = after
         self._wake()
 
     def did_close(self, params: Any) -> None:
         """Take in `textDocument/didClose`, as it came."""
         if (message := self._fitting(params, _DidClose)) is not None:
-            self._open.pop(message.text_document.uri, None)
+            self._open.pop(mended(message.text_document.uri), None)
             self._wake()
 
     def _fitting(self, params: Any, kind: type[T]) -> T | None:
@@ -159,7 +187,9 @@ class Documents:
         item = params.get("textDocument") if isinstance(params, dict) else None
         uri = item.get("uri") if isinstance(item, dict) else None
         if isinstance(uri, str):
-            self.distrust(uri)
+            self.distrust(mended(uri))
+        else:
+            self.distrust_all()
         return None
 
     def _wake(self) -> None:
@@ -180,6 +210,11 @@ class Documents:
         """The text of this document is in doubt until the client is asked."""
         if (document := self._open.get(uri)) is not None:
             self._open[uri] = document.later(document.version, document.lines, trusted=False)
+
+    def distrust_all(self) -> None:
+        """Any of the texts may have changed."""
+        for uri in list(self._open):
+            self.distrust(uri)
 
 
 def uri_path(uri: str) -> Path | None:

@@ -102,6 +102,8 @@ class ConversationEditor:
             return Receipt("gone")
         if document.hash != change.base_hash:
             return Receipt("stale", document.hash)
+        if reason := _unsure(document, change):
+            return Receipt("refused", message=reason)
         before = await self._open_text(document)
         after = text_hash(applied(document.text, change.hunks))
         if self._buffers.link.client.apply_edit:
@@ -110,7 +112,8 @@ class ConversationEditor:
             )
         else:
             receipt = await _plain_edit(self._buffers, document, change, after)
-        if _contradicts(receipt, document.hash, after):
+        # What other clients hold is known from their changes alone, and these have all been taken in.
+        if self._buffers.link.client.plugin and _contradicts(receipt, document.hash, after):
             self._buffers.documents.distrust(document.uri)
         if receipt.status != "applied":
             return receipt
@@ -151,6 +154,19 @@ class ConversationEditor:
 
     def changed_since(self, mark: DiskMark) -> Sequence[Path]:
         return [path for path, facts in mark.files if stat_facts(path) != facts]
+
+
+def _unsure(document: Document, change: Change) -> str:
+    """Why an edit could hit what is not known to be there, or "".
+
+    `old` of a hunk with U+FFFD that stands for something else would not be what is replaced, and
+    its new text would write U+FFFD over it.
+    """
+    if not document.trusted:
+        return "its changes could not all be followed; the user has to close the file and open it again"
+    if document.patched and any("\ufffd" in document.text[hunk.start : hunk.end] for hunk in change.hunks):
+        return "the lines hold half of a surrogate pair, which cannot be read or written"
+    return ""
 
 
 def _contradicts(receipt: Receipt, before: str, after: str) -> bool:
@@ -204,7 +220,7 @@ async def _seen(buffers: Buffers, document: Document, after: str) -> Receipt:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_SETTLE_SECONDS):
             while (now := buffers.documents.get(document.uri)) is not None:
-                if now.hash == after:
+                if now.trusted and now.hash == after:
                     return Receipt("applied", after)
                 await buffers.documents.changed()
             return Receipt("gone")

@@ -5,6 +5,7 @@ that run on after they were cancelled, tracebacks sent to the client, bodies in 
 """
 
 import asyncio
+import json
 import logging
 from collections.abc import Awaitable, Callable, Generator
 from functools import partial
@@ -21,24 +22,29 @@ from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage, 
 
 from smith_server.core.errors import AgentError, AgentFailure, failure, normalize, public
 from smith_server.lsp import protocol
-from smith_server.lsp.documents import Documents, Snapshot
+from smith_server.lsp.documents import Documents, Snapshot, mended
 from smith_server.lsp.frames import frame
 from smith_server.lsp.lifecycle import INVALID_REQUEST, Lifecycle, Refusal, is_id
 
 log = logging.getLogger(__name__)
 
 INVALID_PARAMS = -32602
+CANCELLED = -32800
+"""LSP's RequestCancelled."""
 FAILED = -32803
 """LSP's RequestFailed: the request was right, its work failed."""
 
 T = TypeVar("T")
 Command = Callable[[dict[str, Any], "Arrival"], Awaitable[Any]]
 
+_OF_DOCUMENTS = (
+    types.TEXT_DOCUMENT_DID_OPEN,
+    types.TEXT_DOCUMENT_DID_CHANGE,
+    types.TEXT_DOCUMENT_DID_CLOSE,
+)
 _PLAIN = frozenset(
     {
-        types.TEXT_DOCUMENT_DID_OPEN,
-        types.TEXT_DOCUMENT_DID_CHANGE,
-        types.TEXT_DOCUMENT_DID_CLOSE,
+        *_OF_DOCUMENTS,
         types.WORKSPACE_EXECUTE_COMMAND,
         types.CANCEL_REQUEST,
         types.WINDOW_WORK_DONE_PROGRESS_CANCEL,
@@ -74,10 +80,14 @@ class Wire(LanguageServerProtocol):
         return None if method in _PLAIN else super().get_message_type(method)
 
     def receive(self, body: bytes) -> None:
-        """Take in one message body. What cannot be understood is answered where it has an id."""
+        """Take in one message body. What cannot be understood is answered where it has an id.
+
+        It may have been a change of a document, so that the texts held here are in doubt then.
+        """
         try:
-            data = msgspec.json.decode(body)
-        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            data = parse(body)
+        except (ValueError, RecursionError):
+            self.documents.distrust_all()
             self._send_error(None, -32700, "not a JSON message")
             return
         if (refusal := self._lifecycle.refusal(data)) is not None:
@@ -92,6 +102,8 @@ class Wire(LanguageServerProtocol):
 
     def _refuse(self, data: Any, refusal: Refusal) -> None:
         """Answer a message that is not taken; what is well formed and wants no answer gets none."""
+        if not isinstance(data, dict) or data.get("method") in _OF_DOCUMENTS:
+            self.documents.distrust_all()
         name = data.get("id") if isinstance(data, dict) else None
         is_notification = isinstance(data, dict) and "method" in data and "id" not in data
         if not is_notification:
@@ -150,17 +162,18 @@ class Wire(LanguageServerProtocol):
         self._cancels[msg_id] = partial(_cancel_task, task)
         if token is not None:
             self._tokens[token] = msg_id
-        task.add_done_callback(lambda _: self._forget(msg_id, token))
+        task.add_done_callback(lambda task: self._finished(msg_id, token, task))
 
-    def _forget(self, msg_id: Any, token: Any) -> None:
+    def _finished(self, msg_id: Any, token: Any, task: "asyncio.Task[None]") -> None:
+        """Answers for a cancelled task: one that never took its first step cannot do that itself."""
         self._cancels.pop(msg_id, None)
         self._tokens.pop(token, None)
+        if task.cancelled():
+            self._send_error(msg_id, CANCELLED, "cancelled")
 
     async def _run_command(self, msg_id: Any, command: Command, argument: dict[str, Any], arrival: Arrival) -> None:
         try:
             result = await command(argument, arrival)
-        except asyncio.CancelledError:
-            self._send_error(msg_id, -32800, "cancelled")
         except AgentFailure as problem:
             code = INVALID_PARAMS if problem.error.code == "invalid_arguments" else FAILED
             self._send_error(msg_id, code, problem.error.message, problem.error)
@@ -233,6 +246,25 @@ class Wire(LanguageServerProtocol):
 
 def _cancel_task(task: "asyncio.Task[None]") -> None:
     task.cancel()
+
+
+def parse(body: bytes) -> Any:
+    """A body as plain data. Raises `ValueError` and `RecursionError`.
+
+    JSON allows a string to hold half of a surrogate pair, and clients whose strings are UTF-16 send
+    it; the fast reader refuses it. Halves are replaced here, but `Documents` does it for itself.
+    """
+    try:
+        data = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeError):
+        data = json.loads(body.decode("utf-8", "surrogatepass"), parse_constant=_no_constant)
+        if not (isinstance(data, dict) and data.get("method") in _OF_DOCUMENTS):
+            data = mended(data)
+    return data
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
 
 
 def encode(message: Any) -> bytes:

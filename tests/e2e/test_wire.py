@@ -235,6 +235,26 @@ async def test_a_cancel_of_a_finished_request_changes_nothing(world: World) -> N
     assert (await client.run("smith.turn", text="hi"))["stop_reason"] == "completed"
 
 
+@pytest.mark.parametrize("cancel", [("$/cancelRequest", "id"), ("window/workDoneProgress/cancel", "token")])
+@pytest.mark.parametrize("warm", [True, False], ids=["warm", "just begun"])
+async def test_a_cancel_in_the_same_read_as_its_request_is_answered_and_nothing_runs(
+    raw: Raw, world: World, cancel: tuple[str, str], warm: bool
+) -> None:
+    await raw.client.initialize(world.root)
+    if warm:
+        await raw.client.run("smith.status")
+    method, field = cancel
+    params = {"command": "smith.turn", "arguments": [{"text": "hi"}], "workDoneToken": "here"}
+    request = {"jsonrpc": "2.0", "id": "here", "method": "workspace/executeCommand", "params": params}
+    end = {"jsonrpc": "2.0", "method": method, "params": {field: "here"}}
+    raw.feed(b"".join(frame(json.dumps(message).encode()) for message in (request, end)))
+    assert await raw.error("here") == -32800
+    assert (await raw.client.run("smith.status"))["sessions"] == []
+    assert raw.client.kinds() == []
+    assert [each["id"] for each in raw.messages if each.get("id") == "here"] == ["here"]
+    await works(raw, world)
+
+
 async def test_ten_thousand_requests_at_once_are_all_answered_and_the_cancel_behind_them_is_served(
     world: World,
 ) -> None:
