@@ -40,6 +40,7 @@ async def save(turn: TurnInput, call_id: str, shown: Sequence[OpenText], reason:
     if own:
         buffers = await to_save(turn)
     texts = [each for each in buffers if each.path in agreed or (each.own_only and each.path in allowed)]
+    turn.token.check()
     for outcome in await turn.editor.save(texts, reason) if texts else ():
         if outcome.status == "saved":
             await turn.adopt(outcome.path)

@@ -258,6 +258,19 @@ async def test_a_cancel_ends_every_wait_before_the_run(where: str) -> None:
     assert (result.code, tool.ran) == ("cancelled", [])
 
 
+async def test_a_cancel_in_the_question_about_saving_saves_nothing() -> None:
+    editor = EditorWithBuffers(OWN, THEIRS)
+    turn = command(editor, "ask")
+
+    class Approver(FakeApprover):
+        async def ask(self, question: Question, token: CancelToken) -> Answer:
+            token.request()
+            return Answer("yes")
+
+    result = await result_of(call(), msgspec.structs.replace(turn, approver=Approver()))
+    assert (result.code, editor.saved) == ("cancelled", [])
+
+
 async def test_a_refused_command_saves_nothing() -> None:
     editor = EditorWithBuffers(OWN)
     await result_of(call(), command(editor, "agent", approver=FakeApprover(Answer("no")), policy=FakePolicy("ask")))

@@ -254,6 +254,30 @@ async def test_what_the_person_types_while_a_question_is_open_is_not_saved_by_th
     assert "not on disk: a.py (unsaved text of the user)" in (await results(client))[-1]["content"]
 
 
+async def test_a_client_that_compares_nothing_is_still_asked_to_save_and_only_for_the_agents_text(world: World) -> None:
+    auto(world)
+    world.script(
+        read("a.py"), replace_line("a.py", 2, "agent"), COMMAND, [{"wait": 0.2}, *COMMAND], [{"text": "Done."}]
+    )
+    path = world.file("a.py", "one\ntwo\n")
+    client = await world.server()
+    buffer = Buffer(client, path, "one\ntwo\n")
+
+    def save(params: dict[str, Any]) -> dict[str, Any]:
+        path.write_text(buffer.text)
+        return {"results": [{"uri": uri, "status": "saved"} for uri in params["uris"]]}
+
+    client.handlers["smith/saveBuffers"] = save
+    turn = asyncio.ensure_future(client.run("smith.turn", text="change it"))
+    await client.event("tool_call_finished", name="bash")
+    buffer.type("one\nagent\nmine\n")
+    await turn
+    assert path.read_text() == "one\nagent\n"
+    first, second = (result["content"] for result in (await results(client))[-2:])
+    assert "not on disk" not in first
+    assert "not on disk: a.py (unsaved text of the user)" in second
+
+
 @pytest.mark.parametrize("silent", ["smith/saveBuffers", "smith/readBuffer"])
 async def test_a_cancel_does_not_wait_for_an_editor_that_is_silent_before_a_call(world: World, silent: str) -> None:
     saving = silent == "smith/saveBuffers"
