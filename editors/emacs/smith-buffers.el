@@ -91,15 +91,17 @@ Emacs asks about these things at the first change of a buffer."
 (defun smith-buffers-save (params)
   "Answer `smith/saveBuffers' with PARAMS; waits a while for a command to end."
   (let ((uris (append (plist-get params :uris) nil))
+        (hashes (append (plist-get params :base_hashes) nil))
         (deadline (+ (float-time) smith-buffers--save-seconds))
         (promise (make-smith-rpc-promise)))
     (if (not (smith-buffers--obstacle uris))
-        (smith-buffers--save-all uris nil)
+        (smith-buffers--save-all uris hashes nil)
       (smith-ready-retry
        (lambda ()
          (let ((obstacle (smith-buffers--obstacle uris)))
            (when (or (not obstacle) (> (float-time) deadline))
-             (smith-rpc-resolve promise (smith-buffers--save-all uris obstacle))
+             (smith-rpc-resolve
+              promise (smith-buffers--save-all uris hashes obstacle))
              t))))
       promise)))
 
@@ -108,16 +110,31 @@ Emacs asks about these things at the first change of a buffer."
   (seq-some #'smith-ready-obstacle
             (delq nil (mapcar #'smith-buffers-find uris))))
 
-(defun smith-buffers--save-all (uris obstacle)
-  "Save the buffers of URIS, or refuse because of OBSTACLE; return the answer."
+(defun smith-buffers--save-all (uris hashes obstacle)
+  "Save the buffers of URIS, or refuse because of OBSTACLE; return the answer.
+A buffer whose text does not have its hash of HASHES is not saved."
   (list :results
         (apply #'vector
-               (mapcar (lambda (uri)
-                         (let ((reason (or obstacle (smith-buffers--save uri))))
-                           (append (list :uri uri
-                                         :status (if reason "refused" "saved"))
-                                   (and reason (list :message reason)))))
-                       uris))))
+               (seq-map-indexed
+                (lambda (uri index)
+                  (let* ((stale (and (not obstacle)
+                                     (smith-buffers--stale
+                                      uri (nth index hashes))))
+                         (reason (or obstacle stale (smith-buffers--save uri))))
+                    (append (list :uri uri
+                                  :status (cond (stale "stale")
+                                                (reason "refused")
+                                                (t "saved")))
+                            (and reason (list :message reason)))))
+                uris))))
+
+(defun smith-buffers--stale (uri hash)
+  "Return why the buffer of URI is stale if its text does not have HASH."
+  (let ((buffer (and hash (smith-buffers-find uri))))
+    (when (and buffer
+               (with-current-buffer buffer
+                 (not (equal hash (smith-text-hash)))))
+      "the text changed since it was read")))
 
 (defun smith-buffers--save (uri)
   "Save the buffer of URI; return nil, or why it was not saved."

@@ -25,17 +25,25 @@ async def to_save(turn: TurnInput) -> Sequence[OpenText]:
     return [buffer for buffer in unsaved if buffer.own_only]
 
 
-async def save(turn: TurnInput, call_id: str, buffers: Sequence[OpenText], reason: str) -> None:
-    """Write `buffers`; with the setting `ask`, those that hold the person's own text only after a yes."""
-    if not buffers:
-        return
+async def save(turn: TurnInput, call_id: str, shown: Sequence[OpenText], reason: str) -> None:
+    """Write those of `shown` that still hold edits of this conversation alone.
+
+    With the setting `ask`, those that hold the person's own text too, after a yes. The texts are looked at
+    again after every question: the person may have typed while it was open.
+    """
+    allowed = {buffer.path for buffer in shown if buffer.own_only}
+    buffers = await to_save(turn)
     own = [buffer for buffer in buffers if not buffer.own_only]
-    if own and not await _may_save(turn, call_id, own, reason):
-        buffers = [buffer for buffer in buffers if buffer.own_only]
-    if buffers:
-        for outcome in await turn.editor.save([buffer.path for buffer in buffers], reason):
-            if outcome.status == "saved":
-                await turn.adopt(outcome.path)
+    agreed: set[Path] = set()
+    if own and await _may_save(turn, call_id, own, reason):
+        agreed = {buffer.path for buffer in own}
+    if own:
+        buffers = await to_save(turn)
+    texts = [each for each in buffers if each.path in agreed or (each.own_only and each.path in allowed)]
+    turn.token.check()
+    for outcome in await turn.editor.save(texts, reason) if texts else ():
+        if outcome.status == "saved":
+            await turn.adopt(outcome.path)
 
 
 async def _may_save(turn: TurnInput, call_id: str, buffers: Sequence[OpenText], reason: str) -> bool:

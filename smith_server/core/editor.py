@@ -66,10 +66,10 @@ class Receipt(Struct, frozen=True):
 
 
 class SaveOutcome(Struct, frozen=True):
-    """What became of the wish to save one buffer."""
+    """What became of the wish to save one buffer; `stale` when its text is no longer the one that was meant."""
 
     path: Path
-    status: Literal["saved", "refused", "unknown"]
+    status: Literal["saved", "stale", "refused", "unknown"]
     message: str = ""
 
 
@@ -102,8 +102,8 @@ class Editor(Protocol):
         """The open buffers that differ from their file on disk."""
         ...
 
-    async def save(self, paths: Sequence[Path], reason: str) -> Sequence[SaveOutcome]:
-        """Ask the editor to write these buffers."""
+    async def save(self, texts: Sequence[OpenText], reason: str) -> Sequence[SaveOutcome]:
+        """Ask the editor to write these buffers, each only while its text is the one given here."""
         ...
 
     def mark_disk(self) -> DiskMark:

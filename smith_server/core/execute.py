@@ -111,7 +111,7 @@ def title_of(arguments: str) -> str:
     """The most telling argument of a call, on one line of `MOST_TITLE` characters at most; "" when there is none."""
     try:
         given = msgspec.json.decode(arguments or "{}")
-    except (msgspec.DecodeError, UnicodeError):
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         return ""
     if not isinstance(given, dict):
         return ""
@@ -184,12 +184,8 @@ class _Ready(Struct, frozen=True):
 
 async def _pipeline(call: Call, turn: TurnInput, emit: Emit) -> ToolResult:
     ready = _decode(call, turn, emit)
-    saves = await buffers.to_save(turn) if ready.needs_disk else ()
-    await _permit(ready, saves, turn)
-    await buffers.save(turn, call.id, saves, ready.tool.name)
-    if ready.tool.effect is not Effect.READ:
-        await turn.stored()
-    unsaved = await turn.editor.unsaved() if ready.needs_disk else ()
+    async with interrupted_by(turn.token):
+        unsaved = await _prepare(ready, turn)
     mark = turn.editor.mark_disk()
     async with interrupted_by(turn.token):
         result = await _guarded(ready.tool.run(ready.args, ready.context), ready.tool.name)
@@ -198,6 +194,17 @@ async def _pipeline(call: Call, turn: TurnInput, emit: Emit) -> ToolResult:
     if event is not None:
         emit(event)
     return _with_notes(result, left, buffers.not_on_disk(unsaved, turn.cwd))
+
+
+async def _prepare(ready: _Ready, turn: TurnInput) -> Sequence[OpenText]:
+    """All that comes before the run. Returns the buffers that the call will not find on the disk."""
+    saves = await buffers.to_save(turn) if ready.needs_disk else ()
+    await _permit(ready, saves, turn)
+    if ready.needs_disk:
+        await buffers.save(turn, ready.call.id, saves, ready.tool.name)
+    if ready.tool.effect is not Effect.READ:
+        await turn.stored()
+    return await turn.editor.unsaved() if ready.needs_disk else ()
 
 
 def _decode(call: Call, turn: TurnInput, emit: Emit) -> _Ready:
@@ -209,6 +216,8 @@ def _decode(call: Call, turn: TurnInput, emit: Emit) -> _Ready:
         args = decode_arguments(tool.args, call.arguments)
     except msgspec.ValidationError as problem:
         text = f"The arguments do not fit: {problem}. Call {tool.name} again with them corrected."
+    except RecursionError:
+        text = f"The arguments are nested too deeply. Call {tool.name} again with flat ones."
     except (msgspec.DecodeError, UnicodeError) as problem:
         text = f"The arguments are not a JSON object ({problem}). Call {tool.name} again with one."
     else:

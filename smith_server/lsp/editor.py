@@ -132,14 +132,19 @@ class ConversationEditor:
     def _waiting(self, change: Change) -> Callable[[str], None]:
         return lambda reason: self._emit(EditWaiting(path=str(change.path), reason=reason))
 
-    async def save(self, paths: Sequence[Path], reason: str) -> Sequence[SaveOutcome]:
+    async def save(self, texts: Sequence[OpenText], reason: str) -> Sequence[SaveOutcome]:
         if not self._buffers.link.client.plugin:
-            return [SaveOutcome(path, "refused", "this editor cannot be asked to save") for path in paths]
-        by_uri = {(each.uri if (each := self._buffers.documents.at(path)) else path_uri(path)): path for path in paths}
+            return [SaveOutcome(text.path, "refused", "this editor cannot be asked to save") for text in texts]
+        hashes = {self._uri(text.path): text.hash for text in texts}
+        by_uri = {self._uri(text.path): text.path for text in texts}
+        question = SaveBuffers(tuple(hashes), reason, tuple(hashes.values()))
         try:
-            answer = await self._buffers.link.ask(protocol.SAVE_BUFFERS, SaveBuffers(tuple(by_uri), reason), SaveAnswer)
+            answer = await self._buffers.link.ask(protocol.SAVE_BUFFERS, question, SaveAnswer)
         except AgentFailure as problem:
-            return [SaveOutcome(path, "unknown", problem.error.message) for path in paths]
+            return [SaveOutcome(text.path, "unknown", problem.error.message) for text in texts]
+        for each in answer.results:
+            if each.status == "stale" and each.uri in hashes:
+                await self._look_again(by_uri[each.uri], hashes[each.uri])
         return [
             msgspec.convert(
                 {"path": by_uri[each.uri], "status": each.status, "message": each.message}, SaveOutcome, strict=False
@@ -147,6 +152,19 @@ class ConversationEditor:
             for each in answer.results
             if each.uri in by_uri
         ]
+
+    def _uri(self, path: Path) -> str:
+        document = self._buffers.documents.at(path)
+        return document.uri if document is not None else path_uri(path)
+
+    async def _look_again(self, path: Path, refuted: str) -> None:
+        """Get the text that the editor has instead of the one with the hash `refuted`, if it was not sent yet."""
+        document = self._buffers.documents.at(path)
+        if document is None or document.hash != refuted:
+            return
+        self._buffers.documents.distrust(document.uri)
+        with contextlib.suppress(AgentFailure):
+            await self._buffers.find(path, certain=True)
 
     def mark_disk(self) -> DiskMark:
         paths = [each.path for each in self._buffers.documents.all() if each.path is not None]

@@ -209,14 +209,19 @@ class BufferState(Struct, frozen=True):
 
 
 class SaveBuffers(Struct, frozen=True):
-    """`smith/saveBuffers`, server to client: write these buffers, because of `reason`."""
+    """`smith/saveBuffers`, server to client: write these buffers, because of `reason`.
+
+    `base_hashes` holds one hash for each of `uris`: a buffer whose text has another one when it would be
+    written is not written, its status is `stale`.
+    """
 
     uris: tuple[str, ...]
     reason: str
+    base_hashes: tuple[str, ...] = ()
 
 
 class SaveResult(Struct, frozen=True):
-    """One answer of `smith/saveBuffers`: `saved`, `refused` or `unknown`."""
+    """One answer of `smith/saveBuffers`: `saved`, `stale`, `refused` or `unknown`."""
 
     uri: str
     status: str

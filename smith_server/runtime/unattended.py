@@ -23,8 +23,8 @@ class NoEditor:
     async def unsaved(self) -> Sequence[OpenText]:
         return ()
 
-    async def save(self, paths: Sequence[Path], reason: str) -> Sequence[SaveOutcome]:
-        return [SaveOutcome(path, "refused", "no editor is connected") for path in paths]
+    async def save(self, texts: Sequence[OpenText], reason: str) -> Sequence[SaveOutcome]:
+        return [SaveOutcome(text.path, "refused", "no editor is connected") for text in texts]
 
     def mark_disk(self) -> DiskMark:
         return DiskMark()

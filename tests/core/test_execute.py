@@ -1,20 +1,24 @@
 import asyncio
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from smith_server.core.budget import Budget
+from smith_server.core.cancel import CancelToken
 from smith_server.core.conversation import Conversation
 from smith_server.core.editor import DiskMark, OpenText, SaveOutcome
 from smith_server.core.errors import ToolRefusal
 from smith_server.core.events import CallProgressed, Event, FilesChanged
 from smith_server.core.execute import MOST_CONTENT, MOST_TITLE, execute, run_call, title_of
 from smith_server.core.messages import AssistantMessage, Call, ToolMessage
-from smith_server.core.ports import Answer
+from smith_server.core.ports import Answer, Question
 from smith_server.core.scope import TurnInput
 from smith_server.core.tool import Effect, ToolResult
 from smith_server.runtime.unattended import NoEditor
 from tests.fakes.turns import FakeApprover, FakePolicy, FakeTool, call, turn_input
+
+DEEP = '{"text": ' + "[" * 100_000 + "]" * 100_000 + "}"
 
 
 async def result_of(made: Call, turn: TurnInput) -> ToolResult:
@@ -36,6 +40,7 @@ async def test_a_call_becomes_a_result() -> None:
         (call(arguments='{"text": 3}'), "invalid_arguments"),
         (call(arguments='{"text": "a", "more": 1}'), "invalid_arguments"),
         (call(arguments='{"text": "\\ud800"}'), "invalid_arguments"),
+        (call(arguments=DEEP), "invalid_arguments"),
     ],
 )
 async def test_a_call_that_cannot_be_understood_is_told_why(made: Call, code: str) -> None:
@@ -158,6 +163,7 @@ async def test_secrets_and_long_results_do_not_get_through() -> None:
         ('{"path": 3}', ""),
         ("{", ""),
         ("[1]", ""),
+        (DEEP, ""),
         ("", ""),
     ],
 )
@@ -177,9 +183,9 @@ class EditorWithBuffers(NoEditor):
     async def unsaved(self) -> list[OpenText]:
         return [buffer for buffer in self.buffers if buffer.modified and buffer.path not in self.saved]
 
-    async def save(self, paths: list[Path], reason: str) -> list[SaveOutcome]:
-        self.saved += paths
-        return [SaveOutcome(path, "saved") for path in paths]
+    async def save(self, texts: list[OpenText], reason: str) -> list[SaveOutcome]:
+        self.saved += [text.path for text in texts]
+        return [SaveOutcome(text.path, "saved") for text in texts]
 
     def changed_since(self, mark: DiskMark) -> list[Path]:
         return self.changed
@@ -214,6 +220,55 @@ async def test_the_question_about_a_command_lists_what_it_saves() -> None:
     turn = command(EditorWithBuffers(OWN, THEIRS), "agent", approver=approver, policy=FakePolicy("ask"))
     await result_of(call(), turn)
     assert approver.asked[0].saves == ("own.py",)
+
+
+@pytest.mark.parametrize(("setting", "asked", "saved"), [("agent", 1, []), ("ask", 2, [OWN.path])])
+async def test_what_was_typed_into_while_the_question_was_open_is_not_saved_by_its_yes(
+    setting: str, asked: int, saved: list[Path]
+) -> None:
+    editor = EditorWithBuffers(OWN)
+
+    class Approver(FakeApprover):
+        async def ask(self, question: Question, token: CancelToken) -> Answer:
+            other = OpenText(Path("/nowhere/other.py"), "c", "3", modified=True, own_only=True)
+            editor.buffers = [msgspec.structs.replace(OWN, text="mine", hash="4", own_only=False), other]
+            return await super().ask(question, token)
+
+    approver = Approver()
+    result = await result_of(call(), command(editor, setting, approver=approver, policy=FakePolicy("ask")))
+    assert (len(approver.asked), editor.saved) == (asked, saved)
+    assert ("own.py (unsaved text of the user)" in result.content) == (setting == "agent")
+    assert "other.py (unsaved edit of this conversation)" in result.content
+
+
+@pytest.mark.parametrize("where", ["unsaved", "save", "preview", "stored"])
+async def test_a_cancel_ends_every_wait_before_the_run(where: str) -> None:
+    editor, tool = EditorWithBuffers(OWN), FakeTool(effect=Effect.EXECUTE)
+    turn = turn_input(tools=[tool], editor=editor, policy=FakePolicy("ask"))
+
+    async def forever(*given: object) -> None:
+        asyncio.get_running_loop().call_soon(turn.token.request)
+        await asyncio.Event().wait()
+
+    if where == "stored":
+        turn = msgspec.structs.replace(turn, stored=forever)
+    else:
+        setattr(tool if where == "preview" else editor, where, forever)
+    result = await asyncio.wait_for(result_of(call(), turn), 1)
+    assert (result.code, tool.ran) == ("cancelled", [])
+
+
+async def test_a_cancel_in_the_question_about_saving_saves_nothing() -> None:
+    editor = EditorWithBuffers(OWN, THEIRS)
+    turn = command(editor, "ask")
+
+    class Approver(FakeApprover):
+        async def ask(self, question: Question, token: CancelToken) -> Answer:
+            token.request()
+            return Answer("yes")
+
+    result = await result_of(call(), msgspec.structs.replace(turn, approver=Approver()))
+    assert (result.code, editor.saved) == ("cancelled", [])
 
 
 async def test_a_refused_command_saves_nothing() -> None:

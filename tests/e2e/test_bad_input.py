@@ -260,3 +260,23 @@ def assert_paired(messages: list[dict[str, Any]]) -> None:
             assert open_calls == []
             open_calls = [call["id"] for call in message.get("tool_calls") or ()]
     assert open_calls == []
+
+
+@pytest.mark.parametrize("depth", [1000, 100_000])
+@pytest.mark.parametrize("name", ["bash", "nothing"])
+async def test_arguments_nested_too_deep_are_told_to_the_model_and_the_conversation_loads(
+    world: World, name: str, depth: int
+) -> None:
+    arguments = '{"command": ' + "[" * depth + "]" * depth + "}"
+    world.script([{"call": name, "arguments": arguments}], GOOD)
+    client = await world.server()
+    answer = await client.run("smith.turn", text="go")
+    assert (answer["stop_reason"], answer["text"]) == ("completed", "All is well.")
+    finished = await client.event("tool_call_finished")
+    assert finished["code"] == ("invalid_arguments" if name == "bash" else "unknown_tool")
+    await client.stop()
+    world.script(GOOD)
+    again = await world.server()
+    loaded = await again.run("smith.conversations", op="load", conversation=answer["conversation"])
+    assert "tool_call_finished" in [event["kind"] for event in loaded["events"]]
+    assert (await again.run("smith.turn", text="again"))["stop_reason"] == "completed"

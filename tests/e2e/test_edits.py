@@ -1,6 +1,7 @@
 """A guarded edit in an open buffer of our own front-end, played by a client that edits as an editor would."""
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,8 @@ class Buffer:
         return {"status": "applied", "version": self.version, "hash": text_hash(self.text)}
 
     def save(self, params: dict[str, Any]) -> dict[str, Any]:
+        if params["base_hashes"] != [text_hash(self.text)]:
+            return {"results": [{"uri": uri, "status": "stale"} for uri in params["uris"]]}
         self.path.write_text(self.text, newline="")
         return {"results": [{"uri": uri, "status": "saved"} for uri in params["uris"]]}
 
@@ -225,6 +228,85 @@ async def test_a_buffer_with_the_persons_own_text_is_not_saved_and_the_model_is_
     last = (await results(client))[-1]
     assert "not on disk: a.py (unsaved text of the user)" in last["content"]
     assert path.read_text() == "on disk\n"
+
+
+COMMAND = [{"call": "bash", "arguments": {"command": "cat a.py; touch ran"}}]
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["the server knows", "the server does not know yet"])
+async def test_what_the_person_types_while_a_question_is_open_is_not_saved_by_the_yes(world: World, told: bool) -> None:
+    world.script(read("a.py"), replace_line("a.py", 2, "agent"), COMMAND, [{"text": "Done."}])
+    path = world.file("a.py", "one\ntwo\n")
+    client = await world.server()
+    buffer = Buffer(client, path, "one\ntwo\n")
+    turn = asyncio.ensure_future(client.run("smith.turn", text="change it"))
+    edit = await client.event("approval_asked", name="edit")
+    await client.run("smith.answer", id=edit["id"], decision="yes")
+    asked = await client.event("approval_asked", name="bash")
+    assert asked["saves"] == ["a.py"]
+    if told:
+        buffer.type("one\nagent\nmine\n")
+    else:
+        buffer.text = "one\nagent\nmine\n"
+    await client.run("smith.answer", id=asked["id"], decision="yes")
+    await turn
+    assert path.read_text() == "one\ntwo\n"
+    assert "not on disk: a.py (unsaved text of the user)" in (await results(client))[-1]["content"]
+
+
+async def test_a_client_that_compares_nothing_is_still_asked_to_save_and_only_for_the_agents_text(world: World) -> None:
+    auto(world)
+    world.script(
+        read("a.py"), replace_line("a.py", 2, "agent"), COMMAND, [{"wait": 0.2}, *COMMAND], [{"text": "Done."}]
+    )
+    path = world.file("a.py", "one\ntwo\n")
+    client = await world.server()
+    buffer = Buffer(client, path, "one\ntwo\n")
+
+    def save(params: dict[str, Any]) -> dict[str, Any]:
+        path.write_text(buffer.text)
+        return {"results": [{"uri": uri, "status": "saved"} for uri in params["uris"]]}
+
+    client.handlers["smith/saveBuffers"] = save
+    turn = asyncio.ensure_future(client.run("smith.turn", text="change it"))
+    await client.event("tool_call_finished", name="bash")
+    buffer.type("one\nagent\nmine\n")
+    await turn
+    assert path.read_text() == "one\nagent\n"
+    first, second = (result["content"] for result in (await results(client))[-2:])
+    assert "not on disk" not in first
+    assert "not on disk: a.py (unsaved text of the user)" in second
+
+
+@pytest.mark.parametrize("silent", ["smith/saveBuffers", "smith/readBuffer"])
+async def test_a_cancel_does_not_wait_for_an_editor_that_is_silent_before_a_call(world: World, silent: str) -> None:
+    saving = silent == "smith/saveBuffers"
+    if saving:
+        auto(world)
+    waits = COMMAND if saving else [{"call": "write", "arguments": {"path": "ran", "content": "x"}}]
+    world.script(read("a.py"), replace_line("a.py", 2, "agent"), waits, [{"text": "The next turn works."}])
+    path = world.file("a.py", "one\ntwo\n")
+    client = await world.server()
+    Buffer(client, path, "one\ntwo\n")
+    reached = asyncio.Event()
+
+    async def never(params: dict[str, Any]) -> None:
+        if saving or Path(params["real_path"]).name == "ran":
+            reached.set()
+            await asyncio.Event().wait()
+
+    client.handlers[silent] = never
+    turn = asyncio.ensure_future(client.run("smith.turn", text="change it"))
+    if not saving:
+        edit = await client.event("approval_asked", name="edit")
+        await client.run("smith.answer", id=edit["id"], decision="yes")
+    await asyncio.wait_for(reached.wait(), 10)
+    began = time.monotonic()
+    await client.run("smith.cancel")
+    assert (await turn)["stop_reason"] == "cancelled"
+    assert time.monotonic() - began < 1
+    assert not (world.root / "ran").exists()
+    assert (await client.run("smith.turn", text="again"))["text"] == "The next turn works."
 
 
 async def test_an_edit_that_the_person_took_back_is_told_to_the_model(world: World, model: LLMock) -> None:

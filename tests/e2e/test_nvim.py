@@ -3,6 +3,7 @@
 import os
 import secrets
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -138,6 +139,29 @@ def test_the_persons_own_unsaved_text_is_not_saved_for_a_command(world: World, m
     assert "not on disk: a.py (unsaved text of the user)" in told(model)[0]
     assert "changed on disk, but open with unsaved text and left as it is in the editor: a.py" in told(model)[0]
     assert nvim.text(nvim.nvim.current.buffer.number) == "mine"
+
+
+@pytest.mark.usefixtures("auto")
+def test_what_the_person_deletes_while_a_save_waits_is_not_saved(world: World, model: LLMock, nvim: Neovim) -> None:
+    path = world.file("a.txt", "one\ntwo\nthree\nfour\nfive\nsix\n")
+    buffer = nvim.edit(path)
+    model.call_tool("read", {"path": "a.txt"})
+    model.call_tool("replace", {"path": "a.txt", "old": "two", "new": "agent"})
+    model.delay(0)
+    model.delay(0)
+    model.delay(1.0)
+    model.call_tool("bash", {"command": "cat a.txt"})
+    model.reply("Looked.")
+    nvim.send("change it and look")
+    until(lambda: "agent" in nvim.text(buffer))
+    nvim.keys("4GVj")
+    nvim.shows("bash")
+    time.sleep(0.3)
+    nvim.keys("d")
+    nvim.shows("Looked.")
+    assert nvim.text(buffer) == "one\nagent\nthree\nsix"
+    assert path.read_text() == "one\ntwo\nthree\nfour\nfive\nsix\n"
+    assert "not on disk: a.txt (unsaved text of the user)" in told(model)[2]
 
 
 EMOJI = "\N{GRINNING FACE}"

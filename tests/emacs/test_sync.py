@@ -275,6 +275,19 @@ def test_buffers_are_saved_or_refused_and_nobody_is_asked(emacs: Emacs, server: 
     assert emacs.lisp("(minibuffer-depth)") == 0
 
 
+def test_a_buffer_with_another_text_than_the_meant_one_is_not_saved(
+    emacs: Emacs, server: TestServer, path: Path
+) -> None:
+    opened(emacs, path)
+    emacs.type("x")
+    question = {"uris": [path.as_uri()], "reason": "bash", "base_hashes": [text_hash(TEXT)]}
+    assert server.request("smith/saveBuffers", question)["results"][0]["status"] == "stale"
+    assert path.read_text() == TEXT
+    question["base_hashes"] = [text_hash("x" + TEXT)]
+    assert server.request("smith/saveBuffers", question)["results"][0]["status"] == "saved"
+    assert path.read_text() == "x" + TEXT
+
+
 def test_a_folder_that_is_gone_refuses_the_save(emacs: Emacs, server: TestServer, project: Path, path: Path) -> None:
     opened(emacs, path)
     lost = project / "gone" / "b.txt"

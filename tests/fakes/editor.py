@@ -63,7 +63,8 @@ class FakeEditor:
     async def unsaved(self) -> Sequence[OpenText]:
         return [text for path in sorted(self.modified) if (text := await self.open_text(path)) is not None]
 
-    async def save(self, paths: Sequence[Path], reason: str) -> Sequence[SaveOutcome]:
+    async def save(self, texts: Sequence[OpenText], reason: str) -> Sequence[SaveOutcome]:
+        paths = [text.path for text in texts]
         for path in paths:
             path.write_bytes(self.buffers[path].encode())
             self.modified.discard(path)

@@ -181,6 +181,20 @@ def test_buffers_are_saved_when_the_server_asks(editor: TestEditor, server: Test
     assert save(server, path) == [("saved", None)]
 
 
+def test_a_buffer_with_another_text_than_the_meant_one_is_not_saved(
+    editor: TestEditor, server: TestServer, path: Path
+) -> None:
+    editor.edit(path)
+    editor.start()
+    editor.keys("ix<Esc>")
+    question = {"uris": [path.as_uri()], "reason": "bash", "base_hashes": [text_hash(TEXT)]}
+    assert server.request("smith/saveBuffers", question)["results"][0]["status"] == "stale"
+    assert path.read_text() == TEXT
+    question["base_hashes"] = [text_hash("x" + TEXT)]
+    assert server.request("smith/saveBuffers", question)["results"][0]["status"] == "saved"
+    assert path.read_text() == "x" + TEXT
+
+
 def test_a_buffer_whose_file_changed_on_disk_is_not_saved_over_it(
     editor: TestEditor, server: TestServer, path: Path
 ) -> None:

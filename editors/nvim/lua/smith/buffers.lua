@@ -143,12 +143,16 @@ local function write(buf)
   end)
 end
 
+--- Compares and writes in one tick: no key of the person comes between.
 ---@param uri string
----@return {uri: string, status: 'saved'|'refused', message: string?}
-local function save(uri)
+---@param base_hash string? of the text that may be written; any text without it
+---@return {uri: string, status: 'saved'|'stale'|'refused', message: string?}
+local function save(uri, base_hash)
   local buf = M.find_uri(uri)
   if not buf then
     return { uri = uri, status = 'refused', message = 'no buffer visits this file' }
+  elseif base_hash and text.hash(text.read(buf).text) ~= base_hash then
+    return { uri = uri, status = 'stale', message = 'the text changed since it was read' }
   elseif not vim.bo[buf].modified then
     return { uri = uri, status = 'saved' }
   end
@@ -163,10 +167,14 @@ local function save(uri)
   return { uri = uri, status = 'saved' }
 end
 
----@param uris string[]
+---@param params {uris: string[], base_hashes: string[]?}
 ---@return table
-local function save_all(uris)
-  return { results = vim.tbl_map(save, uris) }
+local function save_all(params)
+  local results = {}
+  for i, uri in ipairs(params.uris) do
+    results[i] = save(uri, (params.base_hashes or {})[i])
+  end
+  return { results = results }
 end
 
 ---@param uris string[]
@@ -182,11 +190,11 @@ local function refuse_all(uris, reason)
 end
 
 --- Answer to `smith/saveBuffers`; waits a while for an editor that is in the middle of a command.
----@param params {uris: string[], reason: string?}
+---@param params {uris: string[], reason: string?, base_hashes: string[]?}
 ---@return table
 function M.save(params)
   if ready.check(api.nvim_get_current_buf(), {}) then
-    return save_all(params.uris)
+    return save_all(params)
   end
   local thread = coroutine.running()
   local deadline = uv.now() + SAVE_WAIT_MS
@@ -195,7 +203,7 @@ function M.save(params)
     if not ok and uv.now() < deadline then
       return false
     end
-    local answer = ok and save_all(params.uris) or refuse_all(params.uris, reason)
+    local answer = ok and save_all(params) or refuse_all(params.uris, reason)
     local resumed, problem = coroutine.resume(thread, answer)
     assert(resumed, problem)
     return true
