@@ -43,7 +43,7 @@ def test_what_was_typed_does_not_depend_on_the_agents_edits(
     alone = expected(editor, project, seed)
     together, outcomes = played(editor, server, project, seed)
     assert together == alone
-    assert outcomes["applied"] > 50
+    assert outcomes["applied"] > 20
     assert outcomes["deferred"] > 20
     assert len(KINDS) >= 30
     assert len(alone) != 5 * BLOCKS + 1
