@@ -1,7 +1,9 @@
 """A real Neovim with a screen, started with the plug-in and nothing else, driven by keys."""
 
 import contextlib
+import os
 import shutil
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ class TestEditor:
         self._closed = False
         argv = [find_nvim(), "--embed", "--headless", "-u", "NONE", "-i", "NONE", "-n", "--cmd", f"cd {folder}"]
         self.nvim = pynvim.attach("child", argv=argv)
+        self.pid: int = self.nvim.funcs.getpid()
         self.nvim.ui_attach(100, 40, rgb=True, ext_linegrid=True)
         self.nvim.command(f"set rtp^={PLUGIN}")
         self.nvim.command("runtime plugin/smith.lua")
@@ -42,7 +45,10 @@ class TestEditor:
             return
         self._closed = True
         with contextlib.suppress(EOFError, OSError):
-            self.nvim.command("qa!")
+            if self.mode()["blocking"]:
+                os.kill(self.pid, signal.SIGKILL)
+            else:
+                self.nvim.command("qa!")
         with contextlib.suppress(EOFError, OSError, RuntimeError):
             self.nvim.close()
 

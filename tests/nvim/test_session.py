@@ -155,6 +155,19 @@ def test_the_server_can_be_stopped_and_started(editor: TestEditor, server: TestS
     assert "starts again" not in editor.messages()
 
 
+def test_messages_in_a_row_never_ask_for_a_key(editor: TestEditor) -> None:
+    editor.lua(
+        """
+        local log = require('smith.log')
+        for i = 1, 9 do
+          log.tell(('message %d '):format(i) .. ('long '):rep(60) .. '\\nand more', i % 2 == 0 and 'error' or 'info')
+        end
+        """
+    )
+    until(lambda: "message 9" in editor.messages())
+    assert editor.mode() == {"mode": "n", "blocking": False}
+
+
 def test_settings_that_are_wrong_are_named_and_the_rest_holds(editor: TestEditor) -> None:
     editor.lua(
         """

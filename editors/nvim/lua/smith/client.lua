@@ -98,7 +98,8 @@ local function reason_of(code, signal)
     or ('the server ended with exit code %d'):format(code)
 end
 
--- Neovim's own message about the exit names its LSP log and may not fit the screen: ours is told instead.
+-- Neovim's own messages about a broken connection name its LSP log and may not fit the screen, where they would
+-- wait for a key: ours are told instead.
 ---@param self smith.Connection
 ---@return function
 local function starter(self)
@@ -109,6 +110,12 @@ local function starter(self)
           ended(self, reason_of(code, signal))
         end)
         dispatchers.on_exit(0, 0)
+      end,
+      on_error = function(code, problem)
+        local what = vim.lsp.rpc.client_errors[code] or code
+        vim.schedule(function()
+          log.tell(('trouble with the server: %s %s'):format(what, vim.inspect(problem)), 'error')
+        end)
       end,
     })
     return vim.lsp.rpc.start(config.values.cmd, own, { cwd = self.root, env = config.values.env })

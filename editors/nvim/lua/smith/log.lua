@@ -56,6 +56,8 @@ function M.tell(text, level)
     if not screen_is_free() then
       return false
     end
+    -- A second message right after another would scroll the screen and ask for <CR>.
+    vim.cmd.redraw()
     vim.notify(one_line(text), NOTIFY[level])
     return true
   end)
