@@ -94,6 +94,13 @@ class TestEditor:
         lines: list[str] = self.nvim.api.buf_get_lines(buffer, 0, -1, True)
         return lines
 
+    def holds(self, buffer: int, lines: list[str]) -> bool:
+        """Waits until a buffer holds exactly these lines; shows the difference when it does not."""
+        with contextlib.suppress(AssertionError):
+            return until(lambda: self.lines(buffer) == lines)
+        assert self.lines(buffer) == lines
+        return True
+
     def chat(self) -> int:
         """The number of the chat buffer."""
         number: int = self.lua(

@@ -1,4 +1,3 @@
-import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +26,7 @@ def chat(editor: TestEditor, server: TestServer, path: Path) -> int:
 
 
 def shown(editor: TestEditor, chat: int, *lines: str) -> bool:
-    with contextlib.suppress(AssertionError):
-        return until(lambda: editor.lines(chat) == list(lines))
-    assert editor.lines(chat) == list(lines)
-    return True
+    return editor.holds(chat, list(lines))
 
 
 def turn(server: TestServer, text: str) -> None:
@@ -59,6 +55,12 @@ def test_a_prompt_is_sent_from_insert_mode(editor: TestEditor, server: TestServe
     editor.keys("ihello<C-s>")
     assert until(lambda: server.commands("smith.turn"))[0]["text"] == "hello"
     assert editor.mode()["mode"] == "i"
+
+
+def test_the_keys_are_a_key_away(editor: TestEditor, server: TestServer, chat: int) -> None:
+    editor.keys("g?")
+    until(lambda: editor.nvim.current.buffer.name.endswith("doc/smith.txt"))
+    assert "*smith-keys*" in editor.nvim.current.line
 
 
 def test_an_empty_prompt_is_not_sent(editor: TestEditor, server: TestServer, chat: int) -> None:

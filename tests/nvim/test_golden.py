@@ -35,4 +35,4 @@ def test_a_recorded_turn_gives_the_text_beside_it_in_a_real_chat(
             server.notify("smith/event", event)
             server.request("smith/readBuffer", {"uri": "file:///none"})
     expected = [*log.with_suffix(".txt").read_text(encoding="utf-8").splitlines(), ""]
-    until(lambda: editor.lines(editor.chat()) == expected, expected)
+    assert editor.holds(editor.chat(), expected)

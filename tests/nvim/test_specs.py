@@ -11,7 +11,7 @@ pytestmark = pytest.mark.nvim
 SPECS = sorted((PLUGIN / "tests").glob("*_spec.lua"))
 MODULES = sorted((PLUGIN / "lua").rglob("*.lua"))
 FLOORS = [
-    ("config", "protocol", "waiting", "ready", "text", "wire", "state", "blocks"),
+    ("config", "protocol", "waiting", "ready", "text", "wire", "help", "state", "blocks"),
     ("log", "plan", "apply", "buffers", "changes", "context"),
     ("edit", "reload", "client", "attach"),
     ("sequence", "session", "view"),

@@ -4,6 +4,7 @@ local api = vim.api
 local chats = require('smith.chats')
 local config = require('smith.config')
 local context = require('smith.context')
+local help = require('smith.help')
 local input = require('smith.view.input')
 local layout = require('smith.view.layout')
 local log = require('smith.log')
@@ -250,7 +251,7 @@ function M.stop()
 end
 
 function M.help()
-  vim.cmd('help smith-keys')
+  help.open('smith-keys')
 end
 
 --- One line for a status line of the person's own.

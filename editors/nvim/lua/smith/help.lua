@@ -1,0 +1,21 @@
+-- The tags of our help page, which a plug-in manager makes and a plain 'runtimepath' does not.
+
+local M = {}
+
+--- Makes the tags unless they are there; a folder that cannot be written is left alone.
+function M.prepare()
+  local page = vim.api.nvim_get_runtime_file('doc/smith.txt', false)[1]
+  local folder = page and vim.fs.dirname(page)
+  if folder and not (vim.uv or vim.loop).fs_stat(folder .. '/tags') then
+    pcall(vim.cmd.helptags, vim.fn.fnameescape(folder))
+  end
+end
+
+--- Opens the page at `tag`.
+---@param tag string
+function M.open(tag)
+  M.prepare()
+  vim.cmd.help(tag)
+end
+
+return M
