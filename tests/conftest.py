@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -23,6 +24,8 @@ HOME = pytest.StashKey[str]()
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "serial: runs alone, because it measures time or fills the machine")
     config.addinivalue_line("markers", "slow: takes more than a few seconds")
+    # Started in the background, we were told to ignore Ctrl-C; the programs under test are not.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     home = config.stash[HOME] = tempfile.mkdtemp(prefix="smith-home-")
     for name in [name for name in os.environ if _is_personal(name)]:
         del os.environ[name]

@@ -303,13 +303,13 @@ def test_the_cancel_key_works_in_a_buffer_that_the_turn_has_changed(script: Worl
     script.script(
         [{"call": "read", "arguments": {"path": "a.py"}}],
         [{"call": "replace", "arguments": edit}],
-        [{"wait": 60}],
+        [{"text": "Changed. "}, {"wait": 60}],
         [{"text": "The next turn works."}],
     )
     with started(script) as running:
         buffer = running.edit(script.file("a.py", "one\ntwo\n"))
         running.send("change it")
-        until(lambda: running.text(buffer) == "one\nagent")
+        running.shows("Changed.")
         stop_with_a_key(running)
         assert running.text(buffer) == "one\nagent"
 

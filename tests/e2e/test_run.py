@@ -177,7 +177,7 @@ async def test_streams_that_cannot_be_used_are_survived(
 
 async def test_nothing_that_a_terminal_obeys_is_printed(world: World) -> None:
     bad = "a\x1b[2Jb\x07c\x9b31md\re\x00\u202ef"
-    world.script([{"text": bad}, {"call": bad, "arguments": bad}], [{"error": {"code": "quota", "message": bad}}])
+    world.script([{"text": bad}, {"call": bad, "arguments": bad}], [{"error": {"code": "bad_request", "message": bad}}])
     done = await smith(world, "run", "hi")
     assert done.out == "a[2Jbc31mdef\n"
     assert {char for char in done.err if not char.isprintable()} == {"\n"}
