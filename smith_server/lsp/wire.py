@@ -100,6 +100,14 @@ class Wire(LanguageServerProtocol):
         else:
             self.handle_message(message)
 
+    def _handle_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
+        """An answer to a question that was withdrawn meanwhile is passed over."""
+        asked = self._request_futures.get(msg_id)
+        if asked is not None and asked.done():
+            self._request_futures.pop(msg_id)
+        else:
+            super()._handle_response(msg_id, result, error)
+
     def _refuse(self, data: Any, refusal: Refusal) -> None:
         """Answer a message that is not taken; what is well formed and wants no answer gets none."""
         if not isinstance(data, dict) or data.get("method") in _OF_DOCUMENTS:

@@ -196,16 +196,16 @@ class Session:
         if end.stop_reason == "budget_exhausted" and end.error is not None:
             self.emit(ErrorReported(error=public(end.error)))
         self.emit(last_event(end))
-        await self._told(CANCEL_SECONDS if token.requested else None)
+        await (self._told_soon() if token.requested else self._bus.told())
         self._running = None
         for text in self.inbox.left():
             await self._next_prompt(text, dropped=token.requested)
         ticket.done.set_result(record.outcome())
 
-    async def _told(self, seconds: float | None) -> None:
-        """Wait until everybody heard everything and it is stored; a person who stops does not wait for a slow store."""
+    async def _told_soon(self) -> None:
+        """Wait until everybody heard everything and it is stored, but not for a store that is slow."""
         told = asyncio.ensure_future(self._bus.told())
-        await asyncio.wait([told], timeout=seconds)
+        await asyncio.wait([told], timeout=CANCEL_SECONDS)
         told.cancel()
 
     async def _next_prompt(self, text: str, *, dropped: bool) -> None:

@@ -408,3 +408,22 @@ async def test_a_client_that_cannot_wait_gets_its_answer_at_once(client: Plain, 
     assert "stop_reason" not in answer
     status = await client.command("smith.status")
     assert [(each["conversation"], each["busy"]) for each in status["sessions"]] == [(answer["conversation"], True)]
+
+
+async def test_an_answer_to_a_withdrawn_question_does_not_swallow_what_comes_with_it(world: World) -> None:
+    world.script(*calls(TOUCH), GOOD)
+    client = await world.server(plugin=False)
+    asked, answers = asyncio.Event(), asyncio.Event()
+
+    async def question(params: Any) -> None:
+        asked.set()
+        await answers.wait()
+
+    client.handlers["window/showMessageRequest"] = question
+    request, turn = client.command("smith.turn", text="go")
+    await asyncio.wait_for(asked.wait(), 20)
+    client.notify("$/cancelRequest", {"id": request})
+    assert (await asyncio.wait_for(turn, 5))["stop_reason"] == "cancelled"
+    answers.set()
+    await asyncio.sleep(0)
+    assert await asyncio.wait_for(client.run("smith.status"), 5)
