@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from smith_server.core.errors import failure
-from smith_server.core.events import Envelope, PromptQueued
+from smith_server.core.events import Envelope
 from smith_server.lsp.convert import message_facts, payload
 from smith_server.lsp.protocol import (
     ConversationsArguments,
@@ -50,8 +50,7 @@ class Conversations:
         messages, before = page(session.talk.messages, args.before, args.limit)
         events = [payload(Envelope(session.id, turn, event)) for turn, event in as_events(messages, session.turn)]
         if not args.before:
-            in_line = (PromptQueued(id=name, text=text) for name, text in session.waiting())
-            events += [payload(Envelope(session.id, session.turn, event)) for event in in_line]
+            events += [payload(Envelope(session.id, session.turn, event)) for event in session.waiting()]
         answer: dict[str, Any] = {"conversation": session.id, "events": events, "busy": session.busy}
         return {**answer, "before": before} if before else answer
 
@@ -98,7 +97,7 @@ class Conversations:
             "root": str(session.root),
             "busy": session.busy,
             "turn": session.turn,
-            "waiting": [text for _, text in session.waiting()],
+            "waiting": [each.text for each in session.waiting()],
             "attention": session.approvals.questions(),
         }
 

@@ -23,8 +23,9 @@ from smith_server.lsp.protocol import (
 )
 from smith_server.lsp.roots import Roots
 from smith_server.lsp.wire import Arrival, decode
+from smith_server.runtime.line import Prompt, Ticket
 from smith_server.runtime.services import Services
-from smith_server.runtime.session import Prompt, Session, Ticket
+from smith_server.runtime.session import Session
 
 
 class _Stop:
@@ -82,11 +83,8 @@ class Turns:
         """Say something to the running turn; without one it is the next prompt."""
         args = decode(argument, SteerArguments)
         session = await self._services.session(args.conversation, self._roots.first())
-        if session.busy:
-            session.inbox.put(args.text)
-            return {"conversation": session.id, "turn": session.turn}
-        await session.submit(Prompt(args.text))
-        return {"conversation": session.id, "turn": session.turn}
+        name = await session.steer(args.text)
+        return {"conversation": session.id, "turn": session.turn, "id": name}
 
     async def cancel(self, argument: dict[str, Any], arrival: Arrival) -> Any:
         """Stop; answered when everything has stopped."""

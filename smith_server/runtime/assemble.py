@@ -26,10 +26,11 @@ from smith_server.runtime.actor import Actor, Post
 from smith_server.runtime.dispatch import Prepared
 from smith_server.runtime.execution import Scope, context_for
 from smith_server.runtime.handles import Face, Handles
+from smith_server.runtime.line import Inbox, Prompt
 from smith_server.runtime.models import provider_settings
 from smith_server.runtime.repositories import ProjectMemory, Scratchpad
 from smith_server.runtime.room import Room
-from smith_server.runtime.session import Inbox, Prompt, Session
+from smith_server.runtime.session import Session
 from smith_server.runtime.view import WindowView, rules_of
 from smith_server.tools.registry import Parts
 from smith_server.tools.report import ReportTool
@@ -69,7 +70,7 @@ class Assembler:
 
     async def turn_input(self, session: Session, prompt: Prompt, token: CancelToken) -> TurnInput:
         """The input of a turn of the conversation itself. Raises `AgentFailure` when no model can be had."""
-        actor = await self._actor(session, prompt.cwd or session.root)
+        actor = await self._actor(session, prompt.cwd or session.root, prompt.role)
         kept = self._keep(session, actor.settings)
         turn = await self._input(actor, kept, kept.texts, token, prompt.model or session.model)
         return msgspec.structs.replace(turn, inbox=session.inbox)
@@ -82,14 +83,23 @@ class Assembler:
         """What the project of a folder remembers; None without a project that has an identity."""
         return self._memory(await self.scope(root))
 
+    def forget(self, conversation: str) -> None:
+        """It is not open any more."""
+        self._kept.pop(conversation, None)
+
+    def forget_view(self, conversation: str) -> None:
+        """Its messages are others than before: what of them was sent counts no more."""
+        if conversation in self._kept:
+            self._kept[conversation].view = None
+
     async def scope(self, cwd: Path) -> Scope:
         """Where a turn that is asked from `cwd` works."""
         return Scope(cwd, await self._projects.find(cwd))
 
-    async def _actor(self, session: Session, cwd: Path) -> Actor:
+    async def _actor(self, session: Session, cwd: Path, role_asked: str = "") -> Actor:
         handles = self._handles
         loaded = handles.config.loaded(session.root)
-        role = handles.role.active(session.role, loaded.settings.active_role or "")
+        role = handles.role.active(role_asked or session.role, loaded.settings.active_role or "")
         context = context_for(session.id, role.name, loaded, handles.by_name())
         scope = await self.scope(cwd)
         room = Room(loaded.settings.subagents)

@@ -19,7 +19,9 @@ from smith_server.core.events import (
     MessageAdded,
     OutputDelta,
     PromptDropped,
+    PromptEdited,
     PromptQueued,
+    PromptTaken,
     ReasoningDelta,
     RequestRetried,
     RequestStarted,
@@ -43,6 +45,7 @@ from smith_server.store.writes import (
     CloseTurn,
     DropPieces,
     DropPrompt,
+    EditPrompt,
     OpenTurn,
     QueuePrompt,
     SetUsage,
@@ -57,6 +60,7 @@ END_SECONDS = 2.0
 _TITLE = 80
 
 Trouble = Callable[[str, AgentError], None]
+"""Told of a conversation and what its store did; code `lease_lost` means that somebody else writes it now."""
 
 
 class Journal:
@@ -75,11 +79,13 @@ class Journal:
         self._told = False
         self.leases: dict[str, Lease] = {}
         """The rights to write, by conversation; nothing is written without the one that was taken."""
+        self._left: set[str] = set()
 
     async def keep(self, batch: list[Envelope]) -> None:
         """Store what `batch` means, as long as the store answers in time."""
         ends = any(map(ends_turn, batch))
-        self._backlog += [write for envelope in batch for write in self._writes(envelope)]
+        ours = [envelope for envelope in batch if envelope.conversation not in self._left]
+        self._backlog += [write for envelope in ours for write in self._writes(envelope)]
         self._ends = self._ends or ends
         if not self._backlog:
             return
@@ -93,6 +99,18 @@ class Journal:
         """Give a conversation that has had no turn yet its place in the store."""
         if conversation in self._roots:
             await self._database.call(partial(self._create, name=conversation))
+
+    def look_on(self, conversation: str) -> None:
+        """Write nothing of a conversation from now on: somebody else does, or it is gone."""
+        self._left.add(conversation)
+        self._roots.pop(conversation, None)
+        self.leases.pop(conversation, None)
+        self._backlog = [write for write in self._backlog if write.conversation != conversation]
+
+    def write(self, lease: Lease) -> None:
+        """Write a conversation under this right."""
+        self._left.discard(lease.conversation)
+        self.leases[lease.conversation] = lease
 
     async def _settle(self, seconds: float) -> None:
         if self._task is None or self._task.done():
@@ -120,12 +138,12 @@ class Journal:
                     return
 
     def _still_ours(self, writes: list[Write], error: AgentError) -> list[Write]:
-        """`writes` without those of a conversation that somebody else has taken over."""
-        if error.code != "lease_lost":
-            return writes
-        lost = error.data["conversation"]
-        self._trouble(lost, error)
-        return [write for write in writes if write.conversation != lost]
+        """`writes` without those of conversations that somebody else has taken over."""
+        if error.code == "lease_lost":
+            lost = error.data["conversation"]
+            self.look_on(lost)
+            self._trouble(lost, error)
+        return [write for write in writes if write.conversation not in self._left]
 
     def _apply(self, writes: list[Write], ends: bool, connection: apsw.Connection) -> None:
         with transaction(connection, ends):
@@ -189,9 +207,11 @@ class Journal:
         match event:
             case TurnStarted(text, queued):
                 return (self._opening(envelope, text), *_taken(envelope, queued))
-            case PromptQueued(id, text):
-                return (QueuePrompt(envelope.conversation, id, text),)
-            case PromptDropped(id):
+            case PromptQueued(id, text, _, record):
+                return (QueuePrompt(envelope.conversation, id, text, record),)
+            case PromptEdited(id, text):
+                return (EditPrompt(envelope.conversation, id, text),)
+            case PromptDropped(id) | PromptTaken(id):
                 return (DropPrompt(envelope.conversation, id),)
             case _:
                 return self._end(envelope, event)

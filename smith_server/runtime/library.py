@@ -1,15 +1,31 @@
 """What is stored, as a person looks at it and changes it: conversations, their notes, the memory of projects."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
-from smith_server.core.messages import Usage
+import apsw
+from msgspec import Struct
+
+from smith_server.core.messages import Message, Usage
 from smith_server.runtime.repositories import Scratchpad
-from smith_server.store import conversations, messages, usage
+from smith_server.store import conversations, lease, messages, usage
 from smith_server.store.conversations import Header
 from smith_server.store.db import Database
+from smith_server.store.lease import Lease
 from smith_server.store.search import Found, search
+from smith_server.store.transaction import transaction
+
+T = TypeVar("T")
+
+
+class Edit(Struct, frozen=True):
+    """A change of one message: its new text, or None to remove it. `expect` is the hash of what was looked at."""
+
+    message: str
+    text: str | None = None
+    expect: str = ""
 
 
 class Library:
@@ -30,6 +46,11 @@ class Library:
         """The one conversation whose id begins so. Raises a `schema` failure `not_found` or `ambiguous`."""
         place = str(root) if root is not None else None
         return await self._database.call(partial(conversations.find, beginning=beginning, root=place))
+
+    async def messages(self, conversation: str) -> Sequence[Message]:
+        """All messages of a conversation itself, oldest first."""
+        loaded = await self._database.call(partial(conversations.load, conversation=conversation))
+        return loaded.messages
 
     async def usage(self, conversation: str) -> Usage:
         """Everything that a conversation has used."""
@@ -61,6 +82,25 @@ class Library:
         """The model of a conversation from the next turn on."""
         await self._database.call(partial(conversations.set_model, conversation=conversation, model=model))
 
+    async def edit(self, conversation: str, held: Lease | None, edit: Edit) -> Message:
+        """Give a message another text; what is stored then. Raises as `store/messages.py` does."""
+        assert edit.text is not None, "without a text it is a removal"
+        change = partial(messages.edit, name=edit.message, text=edit.text, expect=edit.expect)
+        return await self._database.call(partial(_changed, conversation, held, change))
+
+    async def remove(self, conversation: str, held: Lease | None, edit: Edit) -> Sequence[str]:
+        """Remove a message and what belongs to it; the ids of those that are gone."""
+        change = partial(messages.delete, name=edit.message, expect=edit.expect)
+        return await self._database.call(partial(_changed, conversation, held, change))
+
     async def clear(self, conversation: str) -> int:
         """Empty a conversation; how many messages are gone."""
         return await self._database.call(partial(messages.clear, conversation=conversation))
+
+
+def _changed(conversation: str, held: Lease | None, change: Callable[..., T], connection: apsw.Connection) -> T:
+    """Change messages under the right to write them; both are one transaction."""
+    with transaction(connection):
+        if held is not None:
+            lease.require(connection, {conversation: held.token})
+        return change(connection, conversation)

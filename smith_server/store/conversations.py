@@ -188,6 +188,12 @@ def point(connection: apsw.Connection, root: str, conversation: str | None) -> N
             connection.execute("INSERT OR REPLACE INTO pointer VALUES (?, ?)", row)
 
 
+def unpoint(connection: apsw.Connection, conversation: str) -> None:
+    """Clear every pointer to a conversation."""
+    with transaction(connection):
+        connection.execute("DELETE FROM pointer WHERE conversation = ?", (conversation,))
+
+
 def count(connection: apsw.Connection, conversation: str, job: str = "") -> int:
     """How many messages are stored of a conversation, or of a child in it."""
     query = "SELECT count(*) FROM message WHERE conversation = ? AND job = ?"

@@ -22,6 +22,7 @@ from smith_server.store.writes import (
     CloseTurn,
     DropPieces,
     DropPrompt,
+    EditPrompt,
     OpenTurn,
     QueuePrompt,
     SetUsage,
@@ -125,6 +126,9 @@ def _store(connection: apsw.Connection, write: Write, now: float) -> None:
             _set_usage(connection, write, now)
         case QueuePrompt():
             _queue_prompt(connection, write, now)
+        case EditPrompt():
+            row = (text_in(write.text), write.conversation, write.id)
+            connection.execute("UPDATE prompt SET text = ? WHERE conversation = ? AND id = ?", row)
         case DropPrompt():
             connection.execute("DELETE FROM prompt WHERE conversation = ? AND id = ?", (write.conversation, write.id))
         case DropPieces():

@@ -93,6 +93,14 @@ class QueuePrompt(Struct, frozen=True):
     record: dict[str, Any] = {}
 
 
+class EditPrompt(Struct, frozen=True):
+    """A waiting prompt has another text."""
+
+    conversation: str
+    id: str
+    text: str
+
+
 class DropPrompt(Struct, frozen=True):
     """A waiting prompt was taken up or given up."""
 
@@ -100,4 +108,4 @@ class DropPrompt(Struct, frozen=True):
     id: str
 
 
-Write = OpenTurn | AddPiece | DropPieces | AddMessage | SetUsage | CloseTurn | QueuePrompt | DropPrompt
+Write = OpenTurn | AddPiece | DropPieces | AddMessage | SetUsage | CloseTurn | QueuePrompt | EditPrompt | DropPrompt

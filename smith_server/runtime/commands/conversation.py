@@ -67,16 +67,14 @@ async def rename(rest: str, session: Session, services: Services) -> Result:
     """Give the conversation another title."""
     if not rest:
         raise failure("schema", "invalid_arguments", "usage: /rename <title>")
-    await services.keep(session)
-    await services.library.rename(session.id, rest)
+    await services.rename(session, rest)
     return Result(f"This conversation is called {rest!r}.")
 
 
 async def clear(rest: str, session: Session, services: Services) -> Result:
     """Empty the conversation; its usage and its notes stay."""
     _idle(session)
-    count = await services.library.clear(session.id)
-    session.talk.messages.clear()
+    count = await services.clear(session)
     return Result(f"{count} messages are gone.", {"conversation": session.id})
 
 

@@ -1,0 +1,247 @@
+"""The conversations that are open in this process: opened, looked at, taken over, copied, removed, changed."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from smith_server.core.cancel import CancelToken
+from smith_server.core.conversation import Conversation
+from smith_server.core.errors import AgentError, failure
+from smith_server.core.events import (
+    ConversationChanged,
+    Envelope,
+    Event,
+    Notice,
+    SessionStarted,
+    SessionStopped,
+)
+from smith_server.core.scope import TurnInput
+from smith_server.runtime.assemble import Assembler
+from smith_server.runtime.bus import Bus
+from smith_server.runtime.conversations import Opened
+from smith_server.runtime.following import Following
+from smith_server.runtime.handles import Handles
+from smith_server.runtime.journal import Journal
+from smith_server.runtime.library import Library
+from smith_server.runtime.line import Prompt
+from smith_server.runtime.options import Options
+from smith_server.runtime.session import Session
+from smith_server.store.lease import Lease
+
+
+class Stage:
+    """What open conversations stand on: the services, the way of their events into the store and to the faces."""
+
+    def __init__(self, handles: Handles, bus: Bus, journal: Journal, assembler: Assembler) -> None:
+        self.handles = handles
+        self.bus = bus
+        self.journal = journal
+        self.assembler = assembler
+        self.library = Library(handles.persistence)
+
+
+class Sessions:
+    """The open conversations by id; one of them is the current one of each project."""
+
+    def __init__(self, options: Options, stage: Stage) -> None:
+        self._options = options
+        self._stage = stage
+        self._shelf = stage.handles.conversation
+        self._open: dict[str, Session] = {}
+        self._current: dict[Path, str] = {}
+        self._lock = asyncio.Lock()
+        self._warned: set[str] = set()
+        self._following = Following(stage.handles.persistence, stage.bus.emit)
+
+    def all(self) -> Iterable[Session]:
+        """Those that are open."""
+        return list(self._open.values())
+
+    def known(self, conversation: str) -> Session | None:
+        """An open one by id."""
+        return self._open.get(conversation)
+
+    async def get(self, conversation: str, root: Path, *, here: bool = False) -> Session:
+        """The conversation asked for ("" for the current one of the project), opened if it is not open.
+
+        `here` lets it belong to `root` from now on. What another process has taken over meanwhile is looked at from
+        now on, and what nobody writes any more can be written again.
+        """
+        async with self._lock:
+            name = conversation or self._current.get(root, "")
+            known = await self._still(name)
+            if known is not None and here and known.root != root:
+                await self._stage.journal.begin(name)
+                await self._put_away(known)
+                known = None
+            if known is None:
+                opened = await self._shelf.open(name, root, resume=self._options.resume, here=here)
+                return await self._start(opened)
+            self._current[known.root] = name
+            return known
+
+    async def new(self, root: Path) -> Session:
+        """Begin a conversation; it is the project's current one from now on."""
+        async with self._lock:
+            return await self._start(await self._shelf.fresh(root))
+
+    async def take_over(self, conversation: str) -> Session:
+        """The conversation, to be written here from now on, whoever writes it.
+
+        Raises persistence/`held` while a turn runs there.
+        """
+        async with self._lock:
+            known = await self._still(conversation)
+            if known is not None and known.holder is None:
+                return known
+            opened = await self._shelf.take_over(conversation)
+            if known is not None:
+                await self._put_away(known)
+            return await self._start(opened)
+
+    async def fork(self, conversation: str, upto: str = "", to: Path | None = None) -> Session:
+        """Go on in a copy of a conversation, whoever writes it: whole, or up to the message `upto` with its results.
+
+        The copy belongs to the same root, or to `to`. Raises schema/`not_found`, policy/`root_gone`.
+        """
+        await self._stage.bus.told()
+        known = self.known(conversation)
+        if known is not None and known.holder is None:
+            await self._stage.journal.begin(conversation)
+        name = await self._shelf.fork(conversation, upto or None, is_moved=to is not None)
+        return await self.get(name, to or Path(), here=to is not None)
+
+    async def delete(self, conversation: str) -> bool:
+        """Remove a conversation and all that belongs to it; whether it was open here.
+
+        Raises policy/`turn_active` while a turn of it runs, policy/`read_only` or persistence/`held` when another
+        process has it, schema/`not_found`.
+        """
+        async with self._lock:
+            await self._stage.bus.told()
+            known = await self._still(conversation)
+            if known is not None:
+                async with known.alone():
+                    await self._shelf.delete(conversation)
+                known.emit(ConversationChanged(change="deleted"))
+                await self._put_away(known, "it was deleted")
+                await self._stage.bus.told()
+            elif not await self._shelf.delete(conversation):
+                raise failure("schema", "not_found", f"There is no conversation {conversation!r}. /history lists them.")
+            return known is not None
+
+    async def rename(self, session: Session, title: str) -> None:
+        """Give it another title, also before its first turn. Raises policy/`read_only`."""
+        session.require_writable()
+        await self._stage.bus.told()
+        await self._stage.journal.begin(session.id)
+        await self._stage.library.rename(session.id, title)
+        session.title = title
+        session.emit(ConversationChanged(change="renamed", title=title))
+
+    @asynccontextmanager
+    async def rewriting(self, session: Session) -> AsyncIterator[Lease | None]:
+        """While stored messages are changed: no turn runs, everything said is stored, and afterwards the
+        conversation is what the store says. Gives the right under which to write, None when nothing is stored yet."""
+        async with session.alone():
+            await self._stage.bus.told()
+            await self._stage.journal.settled()
+            yield self._stage.journal.leases.get(session.id)
+            session.talk.messages[:] = await self._stage.library.messages(session.id)
+            self._stage.assembler.forget_view(session.id)
+        session.emit(ConversationChanged(change="rewritten"))
+
+    def lost(self, conversation: str, error: AgentError) -> Session | None:
+        """Another process has taken a conversation over: stop what runs of it, at once. The caller awaits `fail`."""
+        known = self.known(conversation)
+        if known is not None:
+            known.lose(error)
+        return known
+
+    async def close(self, reason: str) -> None:
+        """Stop every turn."""
+        self._following.stop()
+        await asyncio.gather(*(session.close(reason) for session in self._open.values()))
+        for session in self._open.values():
+            self.post(session.id, SessionStopped(reason=reason))
+
+    def names(self) -> Iterable[str]:
+        """The ids of those that are open."""
+        return self._open.keys()
+
+    def post(self, conversation: str, event: Event) -> None:
+        """Post an event of a conversation, and of its running turn if there is one."""
+        known = self.known(conversation)
+        self._stage.bus.emit(Envelope(conversation, known.turn if known else "", event))
+
+    async def _still(self, name: str) -> Session | None:
+        """An open conversation as far as it is what it was when it was opened; else it is put away."""
+        known = self._open.get(name)
+        if known is None or (known.busy and known.life.status == "running"):
+            return known
+        held = self._stage.journal.leases.get(name)
+        standing = await self._shelf.standing(held, known.holder)
+        if standing == "same" and known.life.status == "running":
+            return known
+        if standing == "lost" and held is not None and known.life.status == "running":
+            await known.fail(await self._shelf.why_lost(held))
+        await self._put_away(known)
+        return None
+
+    async def _put_away(self, session: Session, reason: str = "") -> None:
+        """Forget an open conversation; it may be opened again."""
+        if session.busy:
+            raise failure("policy", "turn_active", "A turn is running. Cancel it first.")
+        await session.close(reason)
+        if reason:
+            self.post(session.id, SessionStopped(reason=reason))
+        await self._stage.bus.told()
+        self._stage.journal.look_on(session.id)
+        self._stage.assembler.forget(session.id)
+        self._following.leave(session.id)
+        del self._open[session.id]
+        self._current = {root: name for root, name in self._current.items() if name != session.id}
+
+    async def _start(self, opened: Opened) -> Session:
+        talk = Conversation(opened.messages, opened.next_turn)
+        session = Session(opened.id, opened.root, talk, self._stage.bus, self._prepare)
+        session.hold(opened.waiting)
+        session.role, session.model, session.title = opened.role, opened.model, opened.title
+        session.holder = opened.holder
+        for text in opened.told:
+            session.inbox.note(text)
+        self._open[session.id] = session
+        self._current[session.root] = session.id
+        session.start()
+        self._write_or_follow(session, opened)
+        started = SessionStarted(root=str(session.root), resumed=opened.stored, title=opened.title)
+        self.post(session.id, started)
+        self._warn(session, [*self._notes(session.root), *opened.notes])
+        return session
+
+    def _write_or_follow(self, session: Session, opened: Opened) -> None:
+        if opened.holder is not None:
+            assert opened.cursor is not None, "what is looked at is followed"
+            self._stage.journal.look_on(session.id)
+            self._following.follow(session, opened.cursor)
+        elif opened.lease is not None:
+            self._stage.journal.write(opened.lease)
+
+    def _notes(self, root: Path) -> Iterable[str]:
+        """What is to be told of store, places and settings."""
+        handles = self._stage.handles
+        yield from (warning.message for warning in handles.persistence.warnings)
+        yield self._options.places.note
+        yield from handles.config.loaded(root).problems
+
+    def _warn(self, session: Session, texts: Iterable[str]) -> None:
+        """Tell what a person has to know, each sentence once."""
+        fresh = [text for text in texts if text and text not in self._warned]
+        self._warned.update(fresh)
+        for text in fresh:
+            self.post(session.id, Notice(level="warning", text=text))
+
+    async def _prepare(self, session: Session, prompt: Prompt, token: CancelToken) -> TurnInput:
+        self._warn(session, self._stage.handles.config.loaded(session.root).problems)
+        return await self._stage.assembler.turn_input(session, prompt, token)
