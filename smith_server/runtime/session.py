@@ -275,6 +275,7 @@ class Session:
 
     def emit(self, event: Event) -> None:
         """Post an event of this conversation, and of the running turn if there is one."""
+        envelope = Envelope(self.id, self.turn, event)
         if self._running is not None:
             self._running[0].see(event)
-        self._bus.emit(Envelope(self.id, self.turn, event))
+        self._bus.emit(envelope)
