@@ -48,6 +48,9 @@
 (defconst smith-protocol-command-inspect "smith.inspect"
   "Name of the command `smith.inspect'.")
 
+(defconst smith-protocol-command-queue "smith.queue"
+  "Name of the command `smith.queue'.")
+
 (defconst smith-protocol-command-slash "smith.slash"
   "Name of the command `smith.slash'.")
 

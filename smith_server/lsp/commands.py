@@ -11,9 +11,11 @@ from smith_server.lsp import protocol
 from smith_server.lsp.approvals import MessageQuestions, answer
 from smith_server.lsp.conversations import Conversations
 from smith_server.lsp.editor import Buffers, ConversationEditor
+from smith_server.lsp.inspect import Inspect
 from smith_server.lsp.proposals import Proposals
 from smith_server.lsp.protocol import ChangeState, EditReceipt
 from smith_server.lsp.server import Connection
+from smith_server.lsp.status import Status
 from smith_server.lsp.stream import EventStream
 from smith_server.lsp.turns import Turns
 from smith_server.lsp.wire import Command
@@ -71,15 +73,17 @@ class LspCommands:
         self._stream = EventStream(lambda body: link.notify(protocol.EVENT, body), lambda: connection.out.backlog)
         turns = Turns(services, roots, link)
         conversations = Conversations(services, roots, self._stream)
+        status = Status(services, roots, self._stream)
         self.table: dict[str, Command] = {
             protocol.TURN: turns.turn,
             protocol.STEER: turns.steer,
             protocol.CANCEL: turns.cancel,
             protocol.ANSWER: lambda argument, arrival: answer(services, argument, arrival),
             protocol.SLASH: conversations.slash,
-            protocol.INSPECT: conversations.inspect,
+            protocol.INSPECT: Inspect(services, roots).inspect,
             protocol.CONVERSATIONS: conversations.conversations,
-            protocol.STATUS: conversations.status,
+            protocol.QUEUE: status.queue,
+            protocol.STATUS: status.status,
         }
         self.notifications: dict[str, Callable[[dict[str, Any]], None]] = {
             protocol.EDIT_DONE: self._edit_done,

@@ -9,13 +9,14 @@ import msgspec
 from lsprotocol import types
 
 from smith_server.context.attached import Attached, in_words
-from smith_server.core.errors import public
+from smith_server.core.errors import failure, public
 from smith_server.core.events import CallStarted, Envelope
 from smith_server.lsp.documents import Snapshot, uri_path
 from smith_server.lsp.link import Link
 from smith_server.lsp.protocol import (
     CancelAnswer,
     CancelArguments,
+    Diagnostic,
     SteerArguments,
     TurnAnswer,
     TurnArguments,
@@ -26,6 +27,8 @@ from smith_server.lsp.wire import Arrival, decode
 from smith_server.runtime.line import Prompt, Ticket
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
+
+_SEVERITIES = {1: "error", 2: "warning", 3: "information", 4: "hint"}
 
 
 class _Stop:
@@ -62,11 +65,14 @@ class Turns:
     async def turn(self, argument: dict[str, Any], arrival: Arrival) -> Any:
         """Run a prompt; the answer comes after the last event of its turn, however that ended."""
         args = decode(argument, TurnArguments)
+        _refuse_unsupported(args)
         stop = _Stop()
         arrival.on_cancel(stop.request)
         session, ticket = await self._submitted(args, arrival)
         if not args.wait:
-            return msgspec.to_builtins(TurnAnswer(session.id, session.turn))
+            # A turn that need not wait begins with the next step of the loop.
+            await asyncio.sleep(0)
+            return msgspec.to_builtins(TurnAnswer(session.id, session.turn, ticket.id if ticket.waited else ""))
         stop.aim(session, ticket)
         end_progress = self._progress(session, arrival.progress_token)
         try:
@@ -76,7 +82,7 @@ class Turns:
         error = msgspec.to_builtins(public(outcome.error)) if outcome.error else None
         usage = msgspec.to_builtins(outcome.usage)
         return msgspec.to_builtins(
-            TurnAnswer(session.id, outcome.turn, outcome.stop_reason, outcome.text, error, usage)
+            TurnAnswer(session.id, outcome.turn, "", outcome.stop_reason, outcome.text, error, usage)
         )
 
     async def steer(self, argument: dict[str, Any], arrival: Arrival) -> Any:
@@ -92,6 +98,8 @@ class Turns:
         if self._arriving:
             # A prompt that came first is meant too, though its conversation is still being opened.
             await asyncio.wait(self._arriving)
+        if args.job:
+            return msgspec.to_builtins(await self._services.cancel_job(args.job))
         session = self._services.running(args.conversation, args.turn)
         if session is None:
             return msgspec.to_builtins(CancelAnswer(False))
@@ -102,7 +110,10 @@ class Turns:
         self._arriving.add(arriving)
         try:
             session = await self._session(args)
-            prompt = Prompt(args.text, args.model, _cwd(args.context), _attached(args.context, arrival.documents))
+            if args.role:
+                self._services.require_role(args.role)
+            attached = _attached(args.context, arrival.documents)
+            prompt = Prompt(args.text, args.model, _cwd(args.context), attached, args.role)
             return session, await session.submit(prompt, queue=args.queue)
         finally:
             self._arriving.discard(arriving)
@@ -136,6 +147,20 @@ class Turns:
         return end
 
 
+def _refuse_unsupported(args: TurnArguments) -> None:
+    for name in ("mode", "attachments"):
+        if getattr(args, name):
+            raise failure("schema", "not_supported", f"This version of smith takes no `{name}` with a prompt.")
+
+
+def _remark(diagnostic: Diagnostic) -> str:
+    """`line 3: error from ruff (F401): unused import`."""
+    kind = _SEVERITIES.get(diagnostic.severity, "error")
+    source = f" from {diagnostic.source}" if diagnostic.source else ""
+    code = f" ({diagnostic.code})" if diagnostic.code != "" else ""
+    return f"line {diagnostic.range.start.line + 1}: {kind}{source}{code}: {diagnostic.message}"
+
+
 def _cwd(context: TurnContext) -> Path | None:
     return Path(context.cwd) if context.cwd else None
 
@@ -150,4 +175,4 @@ def _attached(context: TurnContext, documents: Snapshot) -> str:
     document = documents.get(context.uri)
     if not selection and context.range and document and context.range.start != context.range.end:
         selection = "".join(document.lines[context.range.start.line : context.range.end.line + 1])
-    return in_words(Attached(str(path), lines, selection))
+    return in_words(Attached(str(path), lines, selection, tuple(map(_remark, context.diagnostics))))

@@ -16,9 +16,12 @@ from smith_server.core.budget import Budget
 from smith_server.core.cancel import CancelToken
 from smith_server.core.editor import Editor, Receipt
 from smith_server.core.errors import ToolRefusal
-from smith_server.core.ports import Approver, Memory, Request, Stored
+from smith_server.core.messages import UserMessage
+from smith_server.core.ports import Approver, Memory, Provider, Request, Stored
 from smith_server.core.report import ReportKind
 from smith_server.core.scope import TurnInput
+from smith_server.core.tool import Tool
+from smith_server.core.window import Shown
 from smith_server.llm.retry import Retries, RetryRules
 from smith_server.policy.decide import RolePolicy
 from smith_server.policy.matrix import check_tool
@@ -49,6 +52,15 @@ class Ways(Struct, frozen=True):
     stored: Stored
 
 
+class NextRequest(Struct, frozen=True):
+    """What would be sent, to whom, and what of the conversation that leaves out; `ceiling` is in tokens."""
+
+    request: Request
+    provider: str
+    shown: Shown
+    ceiling: int
+
+
 class Kept(Struct):
     """What a conversation keeps from turn to turn: its editor, what it knows of files, its view."""
 
@@ -75,6 +87,18 @@ class Assembler:
         turn = await self._input(actor, kept, kept.texts, token, prompt.model or session.model)
         return msgspec.structs.replace(turn, inbox=session.inbox)
 
+    async def next_request(self, session: Session, prompt: Prompt) -> NextRequest:
+        """The request that `prompt` would send first; without a text the one that the conversation as it is would."""
+        actor = await self._actor(session, prompt.cwd or session.root, prompt.role)
+        kept = self._keep(session, actor.settings)
+        provider, _, frame = await self._frame(actor, kept, kept.texts, prompt.model or session.model)
+        # The kept view may be in the hands of a running turn: it is looked at, and neither used nor replaced.
+        view = self._view(actor, Kept(session, kept.editor, kept.texts, kept.view), frame)
+        said = [UserMessage("", prompt.text, prompt.attached)] if prompt.text else []
+        shown = view.look([*session.talk.messages, *said], frame)
+        request = msgspec.structs.replace(frame, messages=shown.messages)
+        return NextRequest(request, provider.name, shown, view.rules.ceiling)
+
     async def system_prompt(self, session: Session) -> str:
         """The system prompt that the next turn of this conversation sends."""
         return await self._prompt(await self._actor(session, session.root))
@@ -82,6 +106,11 @@ class Assembler:
     async def memory(self, root: Path) -> ProjectMemory | None:
         """What the project of a folder remembers; None without a project that has an identity."""
         return self._memory(await self.scope(root))
+
+    def ceiling(self, conversation: str) -> int:
+        """The most tokens that a request of a conversation may have, as of its last turn; 0 before there was one."""
+        kept = self._kept.get(conversation)
+        return kept.view.rules.ceiling if kept is not None and kept.view is not None else 0
 
     def forget(self, conversation: str) -> None:
         """It is not open any more."""
@@ -112,6 +141,32 @@ class Assembler:
         return Prepared(turn, cast(ReportTool, turn.tools["report"]))
 
     async def _input(self, actor: Actor, kept: Kept, texts: Texts, token: CancelToken, model: str = "") -> TurnInput:
+        settings = actor.settings
+        provider, tools, frame = await self._frame(actor, kept, texts, model)
+        view = self._view(actor, kept, frame)
+        view.use(frame)
+        return TurnInput(
+            provider=provider,
+            view=view,
+            tools=tools,
+            policy=RolePolicy(actor.role.row, settings.approval.mode),
+            approver=_approver(self._handles.ui, kept.session, actor),
+            editor=kept.editor,
+            inbox=Inbox(),
+            retries=Retries(_retry_rules(settings)),
+            stored=self._ways.stored,
+            token=token,
+            cwd=actor.scope.cwd,
+            mask=secrets.mask(self._environ, secrets.variables_of(settings)),
+            adopt=partial(_adopt, texts),
+            budget=Budget(settings.tool_step_budget, settings.max_requests),
+            save_before_run=settings.editor.save_before_run,
+        )
+
+    async def _frame(
+        self, actor: Actor, kept: Kept, texts: Texts, model: str
+    ) -> tuple[Provider, Mapping[str, Tool], Request]:
+        """Who is asked, what can be called, and the request without its messages."""
         handles, settings = self._handles, actor.settings
         provider, model = await handles.model.pick(settings, model, actor.role.name, actor.emit)
         tools = handles.tool.tools(self._parts(actor, kept, texts))
@@ -126,23 +181,7 @@ class Assembler:
             own.temperature,
             settings.defaults.stream,
         )
-        return TurnInput(
-            provider=provider,
-            view=self._view(actor, kept, frame),
-            tools=tools,
-            policy=RolePolicy(actor.role.row, settings.approval.mode),
-            approver=_approver(handles.ui, kept.session, actor),
-            editor=kept.editor,
-            inbox=Inbox(),
-            retries=Retries(_retry_rules(settings)),
-            stored=self._ways.stored,
-            token=token,
-            cwd=actor.scope.cwd,
-            mask=secrets.mask(self._environ, secrets.variables_of(settings)),
-            adopt=partial(_adopt, texts),
-            budget=Budget(settings.tool_step_budget, settings.max_requests),
-            save_before_run=settings.editor.save_before_run,
-        )
+        return provider, tools, frame
 
     def _parts(self, actor: Actor, kept: Kept, texts: Texts) -> Parts:
         handles, settings = self._handles, actor.settings
@@ -179,7 +218,6 @@ class Assembler:
             view = WindowView(rules, actor.emit)
         if not actor.job:
             kept.view = view
-        view.use(frame)
         return view
 
     def _keep(self, session: Session, settings: Settings) -> Kept:

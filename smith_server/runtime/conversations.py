@@ -19,6 +19,7 @@ from smith_server.store.fork import fork
 from smith_server.store.holder import Holder
 from smith_server.store.keys import new_id
 from smith_server.store.lease import Lease
+from smith_server.store.pages import Page, page
 from smith_server.store.repair import repair
 from smith_server.store.transaction import transaction
 from smith_server.workspace.project import find_project
@@ -28,7 +29,8 @@ class Opened(Struct, frozen=True):
     """A conversation ready to go on; `stored` when it was there before.
 
     `waiting` are prompts that no turn has taken up, by id, `notes` what a person should know, `told` what the model
-    should. One that another process writes has that `holder` instead of a `lease`, and a `cursor` to follow it from.
+    should. One that another process writes has that `holder` instead of a `lease`,
+    a `cursor` to follow it from, and what is said of its `running` turn.
     """
 
     id: str
@@ -45,6 +47,7 @@ class Opened(Struct, frozen=True):
     lease: Lease | None = None
     holder: Lease | None = None
     cursor: Cursor | None = None
+    running: Page = Page()
 
 
 Standing = Literal["same", "lost", "free"]
@@ -98,6 +101,10 @@ class Shelf:
         Raises persistence/`held` for one that another living process writes, policy/`turn_active` while a turn runs.
         """
         return await self._database.call(partial(self._delete, name))
+
+    async def rename(self, name: str, title: str) -> None:
+        """Give a stored conversation a title. Raises schema/`not_found`, persistence/`held`."""
+        await self._database.call(partial(self._rename, name, title))
 
     async def standing(self, held: Lease | None, holder: Lease | None) -> Standing:
         """What became of a conversation since it was opened under `held`, or looked at while `holder` had it.
@@ -192,6 +199,15 @@ class Shelf:
             repair(connection, name)
             return conversations.delete(connection, name)
 
+    def _rename(self, name: str, title: str, connection: apsw.Connection) -> None:
+        with transaction(connection):
+            _header(connection, name)
+            before = lease.held(connection, name)
+            mine = lease.take(connection, name, self._holder, self._face)
+            conversations.set_title(connection, name, title)
+            if before is None:
+                lease.release(connection, mine)
+
     def _release(self, names: list[str], connection: apsw.Connection) -> None:
         for name in names:
             found = lease.held(connection, name)
@@ -238,7 +254,9 @@ def _looked_at(connection: apsw.Connection, name: str, held: AgentFailure) -> Op
     header = _header(connection, name)
     _require_root(header)
     opened = _read(connection, header)
-    return structs.replace(opened, waiting=(), holder=holder, cursor=cursor)
+    is_running = follow.changes_since(connection, name, cursor).is_running
+    running = page(connection, name, limit=1) if is_running else Page()
+    return structs.replace(opened, waiting=(), holder=holder, cursor=cursor, running=running)
 
 
 def _fork(connection: apsw.Connection, source: str, new: str, upto: str | None, *, is_moved: bool) -> None:

@@ -252,7 +252,7 @@ def _ended(event: Event) -> tuple[TurnState, Usage, dict[str, object]] | None:
         case TurnCancelled(usage):
             return "cancelled", usage, {}
         case TurnFailed(error, usage):
-            return "error", usage, {"code": error.code, "message": error.message}
+            return "error", usage, {"kind": error.kind, "code": error.code, "message": error.message}
         case _:
             return None
 

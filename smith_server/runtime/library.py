@@ -10,10 +10,12 @@ from msgspec import Struct
 
 from smith_server.core.messages import Message, Usage
 from smith_server.runtime.repositories import Scratchpad
-from smith_server.store import conversations, lease, messages, usage
+from smith_server.store import conversations, jobs, lease, messages, pages, usage
 from smith_server.store.conversations import Header
 from smith_server.store.db import Database
+from smith_server.store.jobs import Job
 from smith_server.store.lease import Lease
+from smith_server.store.pages import Page
 from smith_server.store.search import Found, search
 from smith_server.store.transaction import transaction
 
@@ -52,6 +54,20 @@ class Library:
         loaded = await self._database.call(partial(conversations.load, conversation=conversation))
         return loaded.messages
 
+    async def page(self, conversation: str, limit: int, before: str = "") -> Page:
+        """A part of a conversation as it was said, children included; see `store/pages.py`."""
+        read = partial(pages.page, conversation=conversation, limit=limit, before=before)
+        return await self._database.call(read)
+
+    async def jobs(self, conversation: str) -> Sequence[Job]:
+        """The children of a conversation, in the order in which they began."""
+        return await self._database.call(partial(jobs.listed, conversation=conversation))
+
+    async def child_messages(self, conversation: str, job: str, limit: int, before: str = "") -> Sequence[Message]:
+        """The last messages of a child in front of the message id `before`, oldest first."""
+        read = partial(conversations.page, conversation=conversation, limit=limit, before=before or None, job=job)
+        return (await self._database.call(read)).messages
+
     async def usage(self, conversation: str) -> Usage:
         """Everything that a conversation has used."""
         return await self._database.call(partial(usage.total, conversation=conversation))
@@ -69,10 +85,6 @@ class Library:
         place = str(root) if root is not None else None
         identity = project if root is not None and project else None
         return await self._database.call(partial(search, query=words, project=identity, root=place))
-
-    async def rename(self, conversation: str, title: str) -> None:
-        """The title of a conversation."""
-        await self._database.call(partial(conversations.set_title, conversation=conversation, title=title))
 
     async def set_role(self, conversation: str, role: str) -> None:
         """The role of a conversation from the next turn on."""

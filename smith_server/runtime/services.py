@@ -6,19 +6,23 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from smith_server.core.errors import AgentError, AgentFailure, public
+from smith_server.core.errors import AgentError, AgentFailure, failure, public
 from smith_server.core.events import PersistenceFailed
 from smith_server.core.messages import Message
 from smith_server.policy.roles import Role
-from smith_server.runtime.assemble import Assembler, Ways
+from smith_server.runtime.assemble import Assembler, NextRequest, Ways
 from smith_server.runtime.bus import Bus
 from smith_server.runtime.handles import Handles
 from smith_server.runtime.journal import Journal
 from smith_server.runtime.library import Edit
+from smith_server.runtime.line import Prompt
 from smith_server.runtime.options import Options
+from smith_server.runtime.outcome import CancelOutcome, TurnRecord
+from smith_server.runtime.replay import Replayed
 from smith_server.runtime.repositories import ProjectMemory
 from smith_server.runtime.session import Session
 from smith_server.runtime.sessions import Sessions, Stage
+from smith_server.runtime.standing import Standing, Standings
 from smith_server.store.holder import Holder
 from smith_server.store.search import Found
 
@@ -38,6 +42,8 @@ class Services:
         stage = Stage(handles, self.bus, self._journal, self._assembler)
         self.library = stage.library
         self._sessions = Sessions(options, stage)
+        self._standings = Standings()
+        self.bus.subscribe(self._standings.take)
 
     def start(self) -> None:
         """Begin to pass events on."""
@@ -79,9 +85,9 @@ class Services:
         """Remove a stored conversation for good; whether it was open here. See `Sessions.delete`."""
         return await self._sessions.delete(conversation)
 
-    async def rename(self, session: Session, title: str) -> None:
-        """Give a conversation another title."""
-        await self._sessions.rename(session, title)
+    async def rename(self, conversation: str, title: str) -> None:
+        """Give a conversation another title; see `Sessions.rename`."""
+        await self._sessions.rename(conversation, title)
 
     async def edit_message(self, session: Session, name: str, text: str, expect: str = "") -> Message:
         """Give a stored message another text; see `store/messages.py`. Raises policy/`turn_active` or `read_only`."""
@@ -97,6 +103,33 @@ class Services:
         """Empty a conversation; how many messages are gone. Its usage and its notes stay."""
         async with self._sessions.rewriting(session):
             return await self.library.clear(session.id)
+
+    async def replay(self, session: Session, before: str = "", limit: int = 50) -> Replayed:
+        """The newest messages of a conversation as events, children inside their calls; see `Sessions.replay`."""
+        return await self._sessions.replay(session, before, limit)
+
+    async def next_request(self, session: Session, prompt: Prompt) -> NextRequest:
+        """The exact request that `prompt` would send first, with what it leaves out of the conversation."""
+        return await self._assembler.next_request(session, prompt)
+
+    def standing(self, conversation: str) -> Standing:
+        """What goes on in an open conversation."""
+        return self._standings.of(conversation)
+
+    def ceiling(self, conversation: str) -> int:
+        """The most tokens that a request of a conversation may have; 0 before its first turn."""
+        return self._assembler.ceiling(conversation)
+
+    async def cancel_job(self, job: str) -> CancelOutcome:
+        """End one child and those below it; what that ended. Its parent goes on with a report that says so."""
+        record = TurnRecord("")
+        leave = self.bus.subscribe(lambda envelope: record.see(envelope.event) if envelope.job == job else None)
+        try:
+            is_stopped = await self.handles.dispatch.cancel(job)
+            await self.bus.told()
+        finally:
+            leave()
+        return record.stopped(()) if is_stopped else CancelOutcome(False)
 
     def sessions(self) -> Iterable[Session]:
         """The open conversations."""
@@ -127,6 +160,14 @@ class Services:
         configured = self.handles.config.settings(session.root).active_role or ""
         return self.handles.role.active(session.role, configured)
 
+    def require_role(self, name: str) -> None:
+        """Raises policy/`unknown_role` for one that a person cannot talk to."""
+        names = self.handles.role.user_facing()
+        if name not in names:
+            raise failure(
+                "policy", "unknown_role", f"There is no role {name!r} to talk to; there are: {', '.join(names)}."
+            )
+
     async def memory(self, session: Session) -> ProjectMemory | None:
         """What the project of a conversation remembers; None without a project that has an identity."""
         return await self._assembler.memory(session.root)
@@ -137,7 +178,8 @@ class Services:
         return await self.library.search(words, project, root)
 
     async def keep(self, session: Session) -> None:
-        """See that a conversation is stored, so that something of it can be kept."""
+        """See that a conversation is stored, so that something of it can be kept. Raises policy/`read_only`."""
+        session.require_writable()
         await self._journal.begin(session.id)
 
     def warm(self, root: Path) -> None:

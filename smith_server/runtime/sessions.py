@@ -26,8 +26,12 @@ from smith_server.runtime.journal import Journal
 from smith_server.runtime.library import Library
 from smith_server.runtime.line import Prompt
 from smith_server.runtime.options import Options
+from smith_server.runtime.replay import Replayed, replayed
 from smith_server.runtime.session import Session
 from smith_server.store.lease import Lease
+
+_TRIES = 3
+"""How often a page is read again because something was added while it was read."""
 
 
 class Stage:
@@ -131,14 +135,20 @@ class Sessions:
                 raise failure("schema", "not_found", f"There is no conversation {conversation!r}. /history lists them.")
             return known is not None
 
-    async def rename(self, session: Session, title: str) -> None:
-        """Give it another title, also before its first turn. Raises policy/`read_only`."""
-        session.require_writable()
-        await self._stage.bus.told()
-        await self._stage.journal.begin(session.id)
-        await self._stage.library.rename(session.id, title)
-        session.title = title
-        session.emit(ConversationChanged(change="renamed", title=title))
+    async def rename(self, conversation: str, title: str) -> None:
+        """Give a conversation another title, open or not, also before its first turn.
+
+        Raises policy/`read_only` or persistence/`held` when another process has it, schema/`not_found`.
+        """
+        known = self.known(conversation)
+        if known is not None:
+            known.require_writable()
+            await self._stage.bus.told()
+            await self._stage.journal.begin(conversation)
+        await self._shelf.rename(conversation, title)
+        if known is not None:
+            known.title = title
+            known.emit(ConversationChanged(change="renamed", title=title))
 
     @asynccontextmanager
     async def rewriting(self, session: Session) -> AsyncIterator[Lease | None]:
@@ -151,6 +161,20 @@ class Sessions:
             session.talk.messages[:] = await self._stage.library.messages(session.id)
             self._stage.assembler.forget_view(session.id)
         session.emit(ConversationChanged(change="rewritten"))
+
+    async def replay(self, session: Session, before: str, limit: int) -> Replayed:
+        """The newest `limit` messages in front of the message `before` ("" for all) as events; see `Page`.
+
+        Exact: with what is told after this returns nothing is missing and nothing comes twice.
+        """
+        bus = self._stage.bus
+        for _ in range(_TRIES):
+            marks = bus.marks
+            page = await self._stage.library.page(session.id, limit, before)
+            if bus.marks == marks:
+                break
+        untold = [each for each in bus.untold() if each.conversation == session.id]
+        return replayed(session, page, untold, self._following.seen(session.id), is_newest=not before)
 
     def lost(self, conversation: str, error: AgentError) -> Session | None:
         """Another process has taken a conversation over: stop what runs of it, at once. The caller awaits `fail`."""
@@ -224,7 +248,7 @@ class Sessions:
         if opened.holder is not None:
             assert opened.cursor is not None, "what is looked at is followed"
             self._stage.journal.look_on(session.id)
-            self._following.follow(session, opened.cursor)
+            self._following.follow(session, opened.cursor, opened.running)
         elif opened.lease is not None:
             self._stage.journal.write(opened.lease)
 

@@ -1,5 +1,6 @@
 """The view of a conversation that is sent: what the window leaves of it, with system prompt and tools."""
 
+import copy
 from collections.abc import Sequence
 
 import msgspec
@@ -9,7 +10,7 @@ from smith_server.core.estimate import correction
 from smith_server.core.events import ContextTrimmed
 from smith_server.core.messages import Message, Usage
 from smith_server.core.ports import Emit, Request
-from smith_server.core.window import Window, WindowRules
+from smith_server.core.window import Shown, Window, WindowRules
 
 
 class WindowView:
@@ -46,6 +47,12 @@ class WindowView:
             limit = int(self._window.rules.trigger)
             self._emit(ContextTrimmed(elided=shown.elided, dropped=shown.dropped, estimate=shown.estimate, limit=limit))
         return msgspec.structs.replace(self._frame, messages=shown.messages)
+
+    def look(self, messages: Sequence[Message], frame: Request) -> Shown:
+        """What `next` would send of `messages` with `frame`; nothing is changed by it."""
+        window = copy.deepcopy(self._window, {id(message): message for message in messages})
+        extra = len(frame.system) + len(msgspec.json.encode(frame.tools))
+        return window.view(messages, extra, self._factor)
 
     def answered(self, usage: Usage) -> None:
         """Correct the estimate by what the provider reported."""

@@ -67,7 +67,7 @@ async def rename(rest: str, session: Session, services: Services) -> Result:
     """Give the conversation another title."""
     if not rest:
         raise failure("schema", "invalid_arguments", "usage: /rename <title>")
-    await services.rename(session, rest)
+    await services.rename(session.id, rest)
     return Result(f"This conversation is called {rest!r}.")
 
 
