@@ -66,7 +66,7 @@ class Replay:
         self.turn = ""
         self._conversation = conversation
         self._last: dict[str, Message] = {}
-        self._calls: set[str] = set()
+        self._calls: dict[tuple[str, str], Call] = {}
 
     def said(self, said: Said) -> Iterator[Envelope]:
         """The events of one more message."""
@@ -77,6 +77,8 @@ class Replay:
         if job not in self._last:
             yield from self._begin(job, message)
         self._last[job] = message
+        if isinstance(message, AssistantMessage):
+            self._calls.update({(job, call.id): call for call in message.calls})
         if isinstance(message, ToolMessage):
             yield from self._children_of(job, message)
         for event in _shown(message):
@@ -93,13 +95,16 @@ class Replay:
             yield self._of("", self._end_event(""))
         self.turn = ""
         self._last.clear()
+        self._calls.clear()
 
     def _begin(self, job: str, message: Message) -> Iterator[Envelope]:
         if not job:
             text = message.text if isinstance(message, UserMessage) else ""
             yield self._of("", TurnStarted(text=text))
         elif (child := self._job(job)) is not None:
-            yield self._of(child.parent, DispatchStarted(child=job, target_role=child.role, task=child.task))
+            asked = self._calls.get((child.parent, child.call))
+            task = _task(asked) if asked is not None else ""
+            yield self._of(child.parent, DispatchStarted(child=job, target_role=child.role, task=task or child.task))
             yield self._of(job, TurnStarted(text=child.task))
 
     def _children_of(self, parent: str, result: ToolMessage) -> Iterator[Envelope]:
@@ -176,6 +181,18 @@ def _guessed(last: Message) -> Event:
             return TurnFailed(error=agent_error("transport", "no_end", "This turn ended without an answer."))
 
 
+class _Asked(Struct, frozen=True):
+    task: str = ""
+
+
+def _task(call: Call) -> str:
+    """What a child was sent to do, in the words of the one who sent it."""
+    try:
+        return msgspec.json.decode(call.arguments, type=_Asked).task
+    except msgspec.DecodeError:
+        return ""
+
+
 class _Told(Struct, frozen=True):
     status: str = ""
     summary: str = ""
@@ -212,6 +229,7 @@ def _finished(message: ToolMessage) -> Event:
         summary=message.summary or message.content.partition("\n")[0][:200],
         code=message.code,
         content=message.content,
+        diff=message.diff,
     )
 
 
