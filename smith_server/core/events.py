@@ -18,11 +18,15 @@ class Event(Struct, frozen=True, tag_field="kind"):
 
 
 class SessionStarted(Event, frozen=True, tag="session_started"):
-    """A conversation was opened in this process; first event of it."""
+    """A conversation was opened in this process; first event of it.
+
+    With a `holder` another process writes it: it is read-only here, and what is added there follows as events.
+    """
 
     root: str
     resumed: bool = False
     title: str = ""
+    holder: dict[str, Any] = {}
 
 
 class SessionStopped(Event, frozen=True, tag="session_stopped"):

@@ -196,7 +196,7 @@ class Journal:
                 yield AddMessage(name, message, job)
             case RequestStarted(model, provider):
                 self._models[name, job] = (model, provider)
-            case SessionStarted(root, resumed):
+            case SessionStarted(root=root, resumed=resumed):
                 if not resumed:
                     self._roots[name] = root
             case _:

@@ -28,7 +28,7 @@ from smith_server.runtime.line import Prompt
 from smith_server.runtime.options import Options
 from smith_server.runtime.replay import Replayed, replayed
 from smith_server.runtime.session import Session
-from smith_server.store.lease import Lease
+from smith_server.store.lease import Lease, facts
 
 _TRIES = 3
 """How often a page is read again because something was added while it was read."""
@@ -239,7 +239,8 @@ class Sessions:
         self._current[session.root] = session.id
         session.start()
         self._write_or_follow(session, opened)
-        started = SessionStarted(root=str(session.root), resumed=opened.stored, title=opened.title)
+        holder = facts(opened.holder) if opened.holder is not None else {}
+        started = SessionStarted(str(session.root), opened.stored, opened.title, holder)
         self.post(session.id, started)
         self._warn(session, [*self._notes(session.root), *opened.notes])
         return session
