@@ -48,6 +48,9 @@
 (defconst smith-protocol-command-inspect "smith.inspect"
   "Name of the command `smith.inspect'.")
 
+(defconst smith-protocol-command-jobs "smith.jobs"
+  "Name of the command `smith.jobs'.")
+
 (defconst smith-protocol-command-slash "smith.slash"
   "Name of the command `smith.slash'.")
 

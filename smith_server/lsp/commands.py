@@ -11,6 +11,7 @@ from smith_server.lsp import protocol
 from smith_server.lsp.approvals import MessageQuestions, answer
 from smith_server.lsp.conversations import Conversations
 from smith_server.lsp.editor import Buffers, ConversationEditor
+from smith_server.lsp.jobs import Jobs
 from smith_server.lsp.proposals import Proposals
 from smith_server.lsp.protocol import ChangeState, EditReceipt
 from smith_server.lsp.server import Connection
@@ -79,6 +80,7 @@ class LspCommands:
             protocol.SLASH: conversations.slash,
             protocol.INSPECT: conversations.inspect,
             protocol.CONVERSATIONS: conversations.conversations,
+            protocol.JOBS: Jobs(services, roots).jobs,
             protocol.STATUS: conversations.status,
         }
         self.notifications: dict[str, Callable[[dict[str, Any]], None]] = {

@@ -28,9 +28,10 @@ CANCEL = "smith.cancel"
 INSPECT = "smith.inspect"
 ANSWER = "smith.answer"
 CONVERSATIONS = "smith.conversations"
+JOBS = "smith.jobs"
 STATUS = "smith.status"
 
-COMMANDS = (TURN, STEER, SLASH, CANCEL, INSPECT, ANSWER, CONVERSATIONS, STATUS)
+COMMANDS = (TURN, STEER, SLASH, CANCEL, INSPECT, ANSWER, CONVERSATIONS, JOBS, STATUS)
 
 LANGUAGE = "smith"
 """Language id of documents that are prompts."""
@@ -134,6 +135,15 @@ class ConversationsArguments(Struct, frozen=True):
     conversation: str = ""
     before: str = ""
     limit: int = 50
+
+
+class JobsArguments(Struct, frozen=True):
+    """`smith.jobs`: `list` the commands in the background, `output` of one from byte `since` on, `kill` one."""
+
+    op: str = "list"
+    conversation: str = ""
+    id: str = ""
+    since: int = 0
 
 
 class StatusArguments(Struct, frozen=True):

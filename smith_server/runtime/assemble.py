@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, cast
 
-import msgspec
 from msgspec import Struct
 
 from smith_server.config import secrets
@@ -26,17 +25,23 @@ from smith_server.llm.retry import Retries, RetryRules
 from smith_server.policy.decide import RolePolicy
 from smith_server.policy.matrix import check_tool
 from smith_server.policy.roles import Role
+from smith_server.proc.jobs import Jobs
+from smith_server.proc.log import LogFolder
 from smith_server.proc.run import Processes
 from smith_server.runtime.actor import Actor, Post
 from smith_server.runtime.dispatch import Children, Prepared
+from smith_server.runtime.jobs import owner_of
 from smith_server.runtime.models import provider_settings
 from smith_server.runtime.providers import Providers
-from smith_server.runtime.repositories import ProjectMemory, Scratchpad
+from smith_server.runtime.repositories import ProjectMemory, Scratchpad, Todos
 from smith_server.runtime.session import Inbox, Prompt, Session
 from smith_server.runtime.view import WindowView, rules_of
+from smith_server.runtime.web import web
 from smith_server.store.db import Database
-from smith_server.tools.registry import Parts, all_tools
+from smith_server.tools.bash import Limits
+from smith_server.tools.registry import Parts, Shell, all_tools
 from smith_server.tools.report import ReportTool
+from smith_server.tools.web_http import Wire
 from smith_server.workspace.paths import locate
 from smith_server.workspace.project import Project, find_project
 from smith_server.workspace.texts import Texts
@@ -61,6 +66,7 @@ class Shared(Struct, frozen=True):
     face: Face
     providers: Providers
     processes: Processes
+    logs: LogFolder
     settings: Callable[[Path], Settings]
     environ: Mapping[str, str]
     database: Database
@@ -69,11 +75,12 @@ class Shared(Struct, frozen=True):
 
 
 class Kept(Struct):
-    """What a conversation keeps from turn to turn: its editor, what it knows of files, its view, its places."""
+    """What a conversation keeps from turn to turn: editor, what it knows of files, jobs, view, places for children."""
 
     session: Session
     editor: Editor
     texts: Texts
+    jobs: Jobs
     limit: asyncio.Semaphore
     view: WindowView | None = None
 
@@ -84,7 +91,8 @@ class Assembler:
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._kept: dict[str, Kept] = {}
-        self._specs: dict[tuple[str, float], tuple[ToolSpec, ...]] = {}
+        self._specs: dict[tuple[str, ...], tuple[ToolSpec, ...]] = {}
+        self._wire = Wire()
 
     async def turn_input(self, session: Session, role: Role, prompt: Prompt, token: CancelToken) -> TurnInput:
         """The input of a turn of the conversation itself. Raises `AgentFailure` when no model can be had."""
@@ -92,8 +100,7 @@ class Assembler:
         kept = self._keep(session, settings)
         cwd = prompt.cwd or session.root
         actor = Actor(session.id, session.root, cwd, role, session.talk, session.turn, session.emit)
-        turn = await self._input(actor, kept, kept.texts, prompt.model or session.model, token)
-        return msgspec.structs.replace(turn, inbox=session.inbox)
+        return await self._input(actor, kept, kept.texts, prompt.model or session.model, token)
 
     async def system_prompt(self, session: Session, role: Role) -> str:
         """The system prompt that the next turn of this conversation sends."""
@@ -108,19 +115,23 @@ class Assembler:
             environment=self._shared.environ,
         )
         turn = await self._input(actor, kept, texts, "", token)
-        return Prepared(turn, cast(ReportTool, turn.tools["report"]))
+        return Prepared(turn, cast(ReportTool, turn.tools["report"]), partial(kept.jobs.end_of, actor.job))
 
     async def _input(self, actor: Actor, kept: Kept, texts: Texts, model: str, token: CancelToken) -> TurnInput:
         shared, settings = self._shared, self._shared.settings(actor.root)
         project = await asyncio.to_thread(find_project, actor.cwd)
         provider, model = await shared.providers.pick(settings, model, actor.role.name, actor.emit)
-        tools = all_tools(self._parts(actor, kept, texts, project, settings))
+        inbox = Inbox() if actor.job else kept.session.inbox
+        mask = secrets.mask(shared.environ, secrets.variables_of(settings))
+        owner = owner_of(actor.job, actor.emit, inbox.note, mask)
+        shell = Shell(kept.jobs, owner, _limits(settings))
+        tools = all_tools(self._parts(actor, kept, texts, project, shell))
         own = provider_settings(settings, provider.name)
         frame = Request(
             model,
             await self._prompt(actor, project),
             (),
-            self._offered(actor.role, tools, settings.bash.timeout),
+            self._offered(actor.role, tools),
             own.max_output_tokens,
             own.temperature,
             settings.defaults.stream,
@@ -132,28 +143,29 @@ class Assembler:
             policy=RolePolicy(actor.role.row, settings.approval.mode),
             approver=_approver(shared.face, kept.session, actor),
             editor=kept.editor,
-            inbox=Inbox(),
+            inbox=inbox,
             retries=Retries(_retry_rules(settings)),
             stored=shared.stored,
             token=token,
             cwd=actor.cwd,
-            mask=secrets.mask(shared.environ, secrets.variables_of(settings)),
+            mask=mask,
             adopt=partial(_adopt, texts),
             budget=Budget(settings.tool_step_budget, settings.max_requests),
             save_before_run=settings.editor.save_before_run,
         )
 
-    def _parts(self, actor: Actor, kept: Kept, texts: Texts, project: Project | None, settings: Settings) -> Parts:
+    def _parts(self, actor: Actor, kept: Kept, texts: Texts, project: Project | None, shell: Shell) -> Parts:
+        settings = self._shared.settings(actor.root)
         scratchpad = Scratchpad(self._shared.database, actor.conversation)
         prepare = partial(self._child, kept)
         return Parts(
             texts,
-            self._shared.processes,
+            shell,
+            web(settings, self._shared.environ, self._wire),
             scratchpad,
             self._memory(project),
             Children(actor, prepare, self._shared.post, scratchpad, kept.limit),
-            settings.bash.timeout,
-            settings.bash.max_output_bytes,
+            Todos(self._shared.database, actor.conversation, actor.job, actor.emit),
             cast(ReportKind, actor.role.row) if actor.job else None,
         )
 
@@ -167,11 +179,11 @@ class Assembler:
         about = About(actor.cwd, project, settings.index_file, tuple(entries))
         return await asyncio.to_thread(system_prompt, actor.role.prompt_profile, about)
 
-    def _offered(self, role: Role, tools: Mapping[str, Tool], seconds: float) -> tuple[ToolSpec, ...]:
+    def _offered(self, role: Role, tools: Mapping[str, Tool]) -> tuple[ToolSpec, ...]:
         """What the model of a role is told of its tools; described once."""
-        key = (role.name, seconds)
+        offered = [tool for name, tool in tools.items() if check_tool(role.row, name) == "allow"]
+        key = (role.name, *(tool.text for tool in offered))
         if key not in self._specs:
-            offered = [tool for name, tool in tools.items() if check_tool(role.row, name) == "allow"]
             self._specs[key] = tuple(map(spec, offered))
         return self._specs[key]
 
@@ -198,14 +210,29 @@ class Assembler:
             texts = Texts(editor, rebase=settings.editor.rebase, environment=self._shared.environ)
             editor.on_late(lambda change, receipt: _late(session, texts, change, receipt))
             limit = asyncio.Semaphore(settings.subagents.max_parallel)
-            kept = self._kept[session.id] = Kept(session, editor, texts, limit)
+            jobs = Jobs(self._shared.processes, self._shared.logs, f"{session.id}-")
+            kept = self._kept[session.id] = Kept(session, editor, texts, jobs, limit)
         return kept
+
+    def jobs(self, session: Session) -> Jobs | None:
+        """The jobs of a conversation, None as long as no turn has run."""
+        kept = self._kept.get(session.id)
+        return kept.jobs if kept is not None else None
+
+    async def close(self) -> None:
+        """End every job."""
+        await asyncio.gather(*(kept.jobs.close() for kept in self._kept.values()))
 
 
 def _approver(face: Face, session: Session, actor: Actor) -> Approver:
     """Questions of a child carry its job."""
     approver = face.approver(session)
     return session.approvals.asked_by(actor.emit) if approver is session.approvals else approver
+
+
+def _limits(settings: Settings) -> Limits:
+    bash = settings.bash
+    return Limits(bash.timeout, bash.max_background_jobs, bash.max_output_bytes)
 
 
 def _retry_rules(settings: Settings) -> RetryRules:

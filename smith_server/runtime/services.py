@@ -1,7 +1,7 @@
 """All that one process shares, opened and closed in one place: settings, store, bus, conversations."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -16,18 +16,29 @@ from smith_server.config.schema import Settings
 from smith_server.core.cancel import CancelToken
 from smith_server.core.conversation import Conversation
 from smith_server.core.errors import AgentError, AgentFailure, failure, public
-from smith_server.core.events import Envelope, Event, Notice, PersistenceFailed, SessionStarted, SessionStopped
+from smith_server.core.events import (
+    Envelope,
+    Event,
+    Notice,
+    PersistenceFailed,
+    SessionStarted,
+    SessionStopped,
+    TodosUpdated,
+)
 from smith_server.core.messages import Usage
 from smith_server.core.scope import TurnInput
+from smith_server.core.todos import Todo
 from smith_server.policy.roles import Role, active_role
 from smith_server.proc.guard import Guard
+from smith_server.proc.jobs import Jobs
+from smith_server.proc.log import LogFolder
 from smith_server.proc.run import Processes
 from smith_server.runtime.assemble import Assembler, Face, Shared
 from smith_server.runtime.bus import Bus
 from smith_server.runtime.conversations import Opened, Shelf
 from smith_server.runtime.journal import Journal
 from smith_server.runtime.providers import Providers
-from smith_server.runtime.repositories import ProjectMemory, Scratchpad
+from smith_server.runtime.repositories import ProjectMemory, Scratchpad, Todos
 from smith_server.runtime.session import Prompt, Session
 from smith_server.store import conversations, messages, overrides
 from smith_server.store.conversations import Header
@@ -85,12 +96,14 @@ class Services:
         self._shelf = Shelf(self._database, holder, self._face.name)
         self._providers = Providers(options.environ)
         self._guard = Guard()
-        hidden = secrets.variables_of(own.settings)
+        hidden = set(secrets.variables_of(own.settings)).difference(own.settings.bash.allowed_keys)
         self._processes = Processes(self._guard, hidden)
+        self._logs = LogFolder(options.places.jobs)
         shared = Shared(
             self._face,
             self._providers,
             self._processes,
+            self._logs,
             self.settings,
             options.environ,
             self._database,
@@ -103,12 +116,14 @@ class Services:
     async def close(self, reason: str = "") -> None:
         """Stop every turn, store what happened, end every child."""
         await asyncio.gather(*(session.close() for session in self._sessions.values()))
+        await self._assembler.close()
         for session in self._sessions.values():
             self._post(session.id, SessionStopped(reason=reason))
         for task in list(self._tasks):
             task.cancel()
         await self._processes.close()
         self._guard.close()
+        self._logs.close()
         await self.bus.stop()
         await self._shelf.release(self._sessions)
         await self._providers.close()
@@ -117,6 +132,10 @@ class Services:
     def settings(self, root: Path) -> Settings:
         """The settings for a project, read again when a file changed."""
         return self.loaded(root).settings
+
+    def mask(self, root: Path) -> Callable[[str], str]:
+        """What blanks the values of keys in a text that is shown."""
+        return secrets.mask(self._options.environ, secrets.variables_of(self.settings(root)))
 
     def loaded(self, root: Path) -> Loaded:
         """The same with origins and problems. What becomes unsafe later leaves the last good settings in force."""
@@ -199,6 +218,14 @@ class Services:
         """What a conversation keeps."""
         return Scratchpad(self._database, session.id)
 
+    async def todos(self, session: Session) -> Sequence[Todo]:
+        """The plan of a conversation."""
+        return await Todos(self._database, session.id, "", session.emit).list()
+
+    def jobs(self, session: Session) -> Jobs | None:
+        """The commands of a conversation that run in the background, None as long as it has run nothing."""
+        return self._assembler.jobs(session)
+
     async def memory(self, session: Session) -> ProjectMemory | None:
         """What the project of a conversation remembers; None without a project that has an identity."""
         project = await asyncio.to_thread(find_project, session.root)
@@ -272,6 +299,8 @@ class Services:
         self._sessions[session.id] = session
         self._current[session.root] = session.id
         self._post(session.id, SessionStarted(root=str(session.root), resumed=opened.stored, title=opened.title))
+        if opened.stored and (plan := await self.todos(session)):
+            self._post(session.id, TodosUpdated(todos=tuple(plan)))
         store = [warning.message for warning in self._database.warnings]
         self._warn(session, [*store, self._options.places.note, *self.loaded(session.root).problems, *opened.notes])
         return session

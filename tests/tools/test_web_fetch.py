@@ -209,7 +209,7 @@ from tests.tools.web_server import open_guard, response, serving
 
 async def main():
     packer = zlib.compressobj(9, wbits=31)
-    bomb = b"".join([packer.compress(bytes(1 << 20)) for _ in range(1000)] + [packer.flush()])
+    bomb = b"".join([packer.compress(bytes(1 << 20)) for _ in range(200)] + [packer.flush()])
     pages = {"/": response(bomb, kind="text/plain", Content_Encoding="gzip"), "/small": response(b"x")}
     async with serving(pages) as site:
         tool = WebFetch(open_guard())
@@ -223,10 +223,10 @@ asyncio.run(main())
 """
 
 
-def test_a_gigabyte_in_a_megabyte_of_gzip_costs_a_few():
+def test_two_hundred_megabytes_in_a_little_gzip_cost_a_few():
     done = subprocess.run([sys.executable, "-c", BOMB], cwd=REPO, capture_output=True, text=True, check=True)
     grown, end = msgspec.json.decode(done.stdout)
-    assert grown < 64 << 20
+    assert grown < 48 << 20
     assert end.endswith("bytes were read]")
 
 

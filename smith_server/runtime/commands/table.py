@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from msgspec import Struct
 
 from smith_server.core.errors import AgentFailure, failure
-from smith_server.runtime.commands import config, conversation, memory, views
+from smith_server.runtime.commands import config, conversation, memory, todos, views
 from smith_server.runtime.commands.result import Result
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
@@ -33,6 +33,7 @@ COMMANDS: dict[str, Command] = {
     "memory": Command("[list|get|upsert|delete …]", "what this project remembers", memory.memory),
     "scratchpad": Command("[list|get|set|delete …]", "what this conversation keeps", memory.scratchpad),
     "search": Command("[--all] <words>", "find messages and memories", views.search),
+    "todos": Command("", "show the plan of this conversation", todos.todos),
     "usage": Command("", "show the tokens used in this conversation", views.usage),
     "prompt": Command("", "show the system prompt", views.prompt),
     "pager": Command("", "show the whole conversation", views.pager),

@@ -19,6 +19,7 @@ return {
     cancel = 'smith.cancel',
     conversations = 'smith.conversations',
     inspect = 'smith.inspect',
+    jobs = 'smith.jobs',
     slash = 'smith.slash',
     status = 'smith.status',
     steer = 'smith.steer',
