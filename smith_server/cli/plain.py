@@ -9,16 +9,19 @@ from smith_server.core.events import (
     Envelope,
     ErrorReported,
     Event,
+    JobEnded,
     Notice,
     OutputDelta,
     PersistenceFailed,
     PromptDropped,
     PromptQueued,
     RequestRetried,
+    TodosUpdated,
     TurnCancelled,
     TurnCompleted,
     TurnFailed,
 )
+from smith_server.core.todos import in_words
 
 _MOST_ARGUMENTS = 160
 
@@ -44,6 +47,10 @@ class Printer:
                 self._output.note(f"· {name} {_line(arguments)}")
             case CallFinished() as event:
                 self._output.note(f"  {event.summary}")
+            case TodosUpdated(todos):
+                self._output.note(in_words(todos))
+            case JobEnded(id, state):
+                self._output.note(f"  {id} {state.replace('_', ' ')}")
             case event if text := trouble(event):
                 self._output.note(text)
             case TurnCompleted():

@@ -59,9 +59,8 @@ def spelled(event: Event) -> Iterator[Line]:
 
 
 def _job_status(event: JobEnded) -> str:
-    if event.state != "exited":
-        return event.state
-    return "exited" if event.exit_code is None else f"exited({event.exit_code})"
+    by_itself = event.state == "exited" and event.exit_code is not None
+    return f"exited({event.exit_code})" if by_itself else "killed"
 
 
 def result(outcome: TurnOutcome, text: str, denied: list[Line], conversation: str) -> Line:

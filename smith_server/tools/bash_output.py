@@ -18,7 +18,7 @@ from smith_server.tools.text import text_of
 
 _PIECE = 64 * 1024
 _LEAST_ROOM = 1024
-_SECONDS = 2.0
+_SECONDS = 1.0
 _LONGEST_LINE = 2000
 _MOST_FILTERS = 16
 

@@ -100,15 +100,11 @@ async def test_a_last_line_without_an_end_is_found_once_the_command_is_over(benc
     assert (await bench.output(job, filter="end")).content.endswith("\nno end")
 
 
-@pytest.mark.parametrize("pattern", ["(", "[", "*", "(a+)+$"], ids=["group", "set", "star", "endless"])
+@pytest.mark.parametrize("pattern", ["(", "[", "*", "(a|aa)+$"], ids=["group", "set", "star", "endless"])
 async def test_a_filter_that_is_none_or_never_ends_is_refused(bench, pattern):
-    job = await bench.background("printf 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\\n'")
+    job = await bench.background(f"echo {'a' * 60}b")
     await bench.over(job)
-    result = await bench.output(job, filter=pattern)
-    if pattern == "(a+)+$":
-        assert result.ok or result.code == "invalid_filter"
-    else:
-        assert result.code == "invalid_filter"
+    assert (await bench.output(job, filter=pattern)).code == "invalid_filter"
     assert (await bench.output(job)).content.endswith("aab")
 
 
