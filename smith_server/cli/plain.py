@@ -47,11 +47,7 @@ class Printer:
                 self._output.note(f"· {name} {_line(arguments)}")
             case CallFinished() as event:
                 self._output.note(f"  {event.summary}")
-            case TodosUpdated(todos):
-                self._output.note(in_words(todos))
-            case JobEnded(id, state):
-                self._output.note(f"  {id} {state.replace('_', ' ')}")
-            case event if text := trouble(event):
+            case event if text := trouble(event) or _news(event):
                 self._output.note(text)
             case TurnCompleted():
                 self._output.end_line()
@@ -74,6 +70,17 @@ def trouble(event: Event) -> str:
             return f"smith: not sent: {text}"
         case TurnCancelled():
             return "smith: stopped."
+        case _:
+            return ""
+
+
+def _news(event: Event) -> str:
+    """What happens beside the answer."""
+    match event:
+        case TodosUpdated(todos):
+            return in_words(todos)
+        case JobEnded(id, state):
+            return f"  {id} {state.replace('_', ' ')}"
         case _:
             return ""
 
