@@ -6,8 +6,8 @@ The first half of a file holds the begin of the output, the second one its end, 
 import contextlib
 import fcntl
 import os
+import secrets
 import shutil
-import tempfile
 from pathlib import Path
 
 from smith_server.proc.output import Kept, Piece
@@ -87,7 +87,8 @@ class LogFolder:
         if self._own is None:
             self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._sweep()
-            self._own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=self._root))
+            self._own = self._root / f"{_PREFIX}{secrets.token_hex(8)}"
+            self._own.mkdir(mode=0o700)
             self._lock = _locked(self._own)
         return self._own / f"{name}.log"
 

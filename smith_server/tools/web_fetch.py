@@ -1,7 +1,6 @@
 """`web_fetch`: one page of the public web as text, marked as what it is: words of a stranger."""
 
 import asyncio
-from http import HTTPStatus
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -82,20 +81,13 @@ def _kind(page: Page) -> str:
     """The media type of a page that can be shown. Raises `http_error` and `unsupported_content`."""
     url, status = page.target.url, page.reply.status
     if not 200 <= status < 300:
-        raise ToolRefusal("http_error", f"{url} answers {status}{_phrase(status)}.", status=status)
+        raise ToolRefusal("http_error", f"{url} answers {status}.", status=status)
     kind = page.reply.headers.get("content-type", "text/plain").partition(";")[0].strip().lower() or "text/plain"
     if kind.startswith("text/") or kind in (*_HTML, *_TEXTS) or kind.endswith(_TEXT_ENDINGS):
         return kind
     raise ToolRefusal(
         "unsupported_content", f"{url} is {visible(kind[:80])}, no text. Fetch it with a command instead."
     )
-
-
-def _phrase(status: int) -> str:
-    try:
-        return f" {HTTPStatus(status).phrase}"
-    except ValueError:
-        return ""
 
 
 def _elsewhere(page: Elsewhere) -> ToolResult:

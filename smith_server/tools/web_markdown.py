@@ -4,7 +4,7 @@ The library is imported when it is first wanted.
 """
 
 import re
-from html import unescape
+from typing import Any
 from urllib.parse import urljoin
 
 _LEFT_OUT = ("head", "script", "style", "nav", "footer", "aside", "noscript", "svg", "iframe", "template")
@@ -17,8 +17,7 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 
 def markdown_of(html: str, url: str) -> str:
     """The text of a page that was at `url`. Whatever is wrong with it, something comes out."""
-    import html_to_markdown as library  # noqa: PLC0415 - most conversations fetch nothing
-
+    library = _library()
     options = library.ConversionOptions(
         base_url=_base(html, url),
         exclude_selectors=list(_LEFT_OUT),
@@ -34,7 +33,13 @@ def markdown_of(html: str, url: str) -> str:
 def title_of(page: str) -> str:
     """What a page calls itself, or ""."""
     found = _TITLE.search(page, 0, _LOOKED_AT)
-    return " ".join(unescape(found[1]).split()) if found else ""
+    return " ".join((_library().convert(found[1]).content or "").split()) if found else ""
+
+
+def _library() -> Any:
+    import html_to_markdown  # noqa: PLC0415 - most conversations fetch nothing
+
+    return html_to_markdown
 
 
 def _base(html: str, url: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.client import Client, RpcError
+from tests.e2e.command import smith
 from tests.e2e.processes import gone, living, until
 from tests.e2e.world import World
 
@@ -129,3 +130,23 @@ async def test_a_plan_is_shown_kept_and_there_again_after_a_restart(world: World
     world.script([{"text": "Well."}])
     await again.run("smith.turn", text="go on")
     assert (await again.run("smith.slash", line="/todos"))["data"] == {"todos": plan}
+
+
+async def test_a_run_of_a_script_leaves_no_log_and_no_job_and_only_lines_of_json(world: World, mark: str) -> None:
+    world.script([call("bash", command=f"sleep {mark}", background=True)], [{"text": "It runs."}])
+    done = await smith(world, "run", "--json", "--yes", "go")
+    assert (done.code, living(mark)) == (0, [])
+    assert [line["type"] for line in done.lines if "job" in line["type"]] == ["bash_job_started", "bash_job_exited"]
+    assert done.lines[-1]["type"] == "result"
+    assert list((world.home / "smith" / "jobs").iterdir()) == []
+
+
+@pytest.mark.parametrize(("allowed", "seen"), [("", "0"), ('allowed_keys = ["OPENAI_API_KEY"]', "10")])
+async def test_a_key_is_in_the_environment_of_commands_only_where_the_person_says_so(
+    world: World, allowed: str, seen: str
+) -> None:
+    world.settings(f"[bash]\n{allowed}\n")
+    world.environ["OPENAI_API_KEY"] = "0123456789"
+    world.script([call("bash", command="echo ${#OPENAI_API_KEY}")], [{"text": "Well."}])
+    (result,) = (await smith(world, "run", "--json", "--yes", "go")).only("tool_finished")
+    assert result["result"] == seen

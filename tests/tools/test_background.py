@@ -25,6 +25,10 @@ async def bench(tmp_path):
         yield made
 
 
+def descriptors():
+    return len(list(Path("/dev/fd").iterdir()))
+
+
 def logs(bench):
     return list((bench.folder / "jobs").rglob("*.log"))
 
@@ -191,6 +195,21 @@ async def test_only_the_last_ended_jobs_are_kept(bench):
     await bench.background("true")
     assert bench.jobs.listed()[0].id == "bash-5"
     assert len(logs(bench)) == 17
+
+
+async def test_jobs_leave_no_descriptor_open(bench):
+    async def one_job():
+        await bench.over(await bench.background("true"))
+
+    await one_job()
+    for job in bench.jobs.listed():
+        job.forget()
+    before = descriptors()
+    for _ in range(5):
+        await one_job()
+    for job in bench.jobs.listed():
+        job.forget()
+    assert await until(lambda: descriptors() == before)
 
 
 async def test_without_a_disk_a_job_runs_all_the_same(bench):
