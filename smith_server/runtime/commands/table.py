@@ -30,6 +30,12 @@ COMMANDS: dict[str, Command] = {
     "help": Command("", "list the commands", lambda rest, session, services: _help()),
     "new": Command("", "begin a new conversation", conversation.new),
     "load": Command("<conversation>", "go on with another conversation", conversation.load, arguments.conversations),
+    "resume": Command(
+        "[conversation]",
+        "go on with the conversation before this one, or another",
+        conversation.resume,
+        arguments.conversations,
+    ),
     "history": Command("[n]", "list the stored conversations of this project", conversation.history),
     "rename": Command("<title>", "give this conversation another title", conversation.rename),
     "clear": Command("", "empty this conversation", conversation.clear),
@@ -40,6 +46,8 @@ COMMANDS: dict[str, Command] = {
     "scratchpad": Command(
         "[list|get|set|delete …]", "what this conversation keeps", memory.scratchpad, arguments.scratchpad
     ),
+    "export": Command("[file]", "write this conversation into a file of JSON lines", conversation.export),
+    "quit": Command("", "leave; the conversation stays stored", conversation.leave),
     "search": Command("[--all] <words>", "find messages and memories", views.search, arguments.everywhere),
     "usage": Command("", "show the tokens used in this conversation", views.usage),
     "prompt": Command("", "show the system prompt", views.prompt),
