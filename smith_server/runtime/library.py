@@ -82,11 +82,12 @@ class Library:
 def _export(connection: apsw.Connection, conversation: str, path: Path) -> int:
     # The first record comes before the file is made: there is none of a conversation that is not stored.
     records = export(connection, conversation)
-    lines = [encode_json(next(records))]
+    lines, count = [encode_json(next(records))], 0
     try:
         with path.open("x", encoding="ascii") as file:
-            for count, line in enumerate(chain(lines, map(encode_json, records)), 1):
+            for line in chain(lines, map(encode_json, records)):
                 file.write(f"{line}\n")
+                count += 1
     except FileExistsError:
         raise failure("schema", "exists", f"{path} is there already. Give another name: /export <file>") from None
     except OSError as problem:
