@@ -22,17 +22,15 @@ class Jobs:
         """List, read or end; what a model has not seen yet stays new for it."""
         args = decode(argument, JobsArguments)
         session = await self._services.session(args.conversation, self._roots.first())
-        answer = await _answer(args, self._services.jobs(session), self._services.mask(session.root))
+        answer = await _answer(args, self._services.jobs(session), self._services.mask(session))
         return {"conversation": session.id, **answer}
 
 
-async def _answer(args: JobsArguments, running: Running | None, mask: jobs.Mask) -> dict[str, Any]:
+async def _answer(args: JobsArguments, running: Running, mask: jobs.Mask) -> dict[str, Any]:
     if args.op not in ("list", "output", "kill"):
         raise failure("schema", "invalid_arguments", f"op {args.op!r} is not one of list, output, kill")
     if args.op == "list":
-        return {"jobs": [jobs.facts(job, mask) for job in running.listed()] if running else []}
-    if running is None:
-        raise failure("schema", "unknown_job", f"There is no job {args.id!r}.")
+        return {"jobs": [jobs.facts(job, mask) for job in running.listed()]}
     if args.op == "kill":
         return await jobs.kill(running, args.id, mask)
     return jobs.output(running.get(args.id), args.since, mask)
