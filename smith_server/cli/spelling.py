@@ -15,6 +15,7 @@ from smith_server.cli.streams import Output
 from smith_server.core.events import (
     CallFinished,
     CallStarted,
+    ContextCompacted,
     Envelope,
     Event,
     MessageAdded,
@@ -45,6 +46,8 @@ def spelled(event: Event) -> Iterator[Line]:
             yield _finished(event)
         case RequestRetried(layer="empty"):
             yield {"type": "empty_response"}
+        case ContextCompacted():
+            yield _compacted(event)
         case TurnFailed(error):
             yield {"type": "turn_error", "error": error.message, "kind": error.kind, "code": error.code}
         case _:
@@ -111,6 +114,12 @@ def _blocks(message: Message) -> Iterator[Line]:
                 yield {"type": "assistant_text", "text": text}
             case Thinking(text):
                 yield {"type": "thinking_block", "redacted": not text, "text": text}
+
+
+def _compacted(event: ContextCompacted) -> Line:
+    strategy = "dropped" if event.dropped else "summarized" if event.covered else "truncated"
+    sizes = {"before_tokens": event.before, "after_tokens": event.after}
+    return {"type": "history_compacted", "strategy": strategy, **sizes, "steps": list(event.steps)}
 
 
 def _finished(event: CallFinished) -> Line:

@@ -76,9 +76,7 @@ def shortening(units: Sequence[Unit], prompt: Unit | None, excess: float, over: 
     return Shortening(thoughts, repeated, results)
 
 
-def largest(
-    units: Iterable[Unit], over: int, can_recall: bool, but: Collection[str] = ()
-) -> Sequence[tuple[str, int]]:
+def largest(units: Iterable[Unit], over: int, can_recall: bool, but: Collection[str] = ()) -> Sequence[tuple[str, int]]:
     """Results of more than `over` characters, the one that frees most first: id, characters freed."""
     found = [
         (result.id, len(result.content) - len(stand_in(result, can_recall)))

@@ -1,10 +1,11 @@
 """One compaction at work: step after step leaves out more, until the request is small enough. Pure.
 
-    squeeze.shorten()                       what can go without a loss that matters
-    squeeze.summarize(text)                 the oldest part, told by whoever was asked to sum it up
-    squeeze.drop()                          whole units, when that was not enough
+squeeze.shorten()                       what can go without a loss that matters
+squeeze.summarize(text)                 the oldest part, told by whoever was asked to sum it up
+squeeze.drop()                          whole units, when that was not enough
 """
 
+import itertools
 from collections.abc import Sequence
 
 from msgspec import structs
@@ -76,6 +77,7 @@ class Squeeze:
         """
         if self._excess(self._rules.trigger) > 0:
             self._drop(oldest(self._window.units, self._excess(self._rules.target), but=self._kept()))
+            self._drop(self._headless())
         if self._excess(self._rules.ceiling) > 0 and (last := self._last_round()):
             self._last_was_touched = True
             self._shorten(last)
@@ -103,6 +105,11 @@ class Squeeze:
         chosen = oldest(units, excess + self._rules.summary_room, but=but)
         return chosen if summary is None or summary in chosen else (*chosen, summary)
 
+    def _headless(self) -> tuple[Unit, ...]:
+        """What is left of a turn whose prompt is gone: some providers want a prompt first."""
+        kept = self._kept()
+        return tuple(itertools.takewhile(lambda unit: unit not in kept and not unit.is_prompt, self._window.units))
+
     def _kept(self) -> tuple[Unit, ...]:
         """What goes last, in this order."""
         kept = (self._summary(), self._last_round(), self._window.prompt)
@@ -123,7 +130,7 @@ class Squeeze:
             self._do(Compaction("", results=(name,)))
 
     def _drop(self, units: Sequence[Unit]) -> None:
-        self._do(Compaction("", dropped=tuple(unit.messages[0].id for unit in units)))
+        self._do(Compaction("", dropped=tuple(message.id for unit in units for message in unit.messages)))
 
     def _do(self, more: Compaction) -> None:
         self._window.apply(more)

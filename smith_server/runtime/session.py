@@ -9,9 +9,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from smith_server.core.cancel import CancelToken
+from smith_server.core.compaction import Compaction
 from smith_server.core.conversation import Conversation
 from smith_server.core.errors import failure, public
 from smith_server.core.events import (
+    ContextCompacted,
     Envelope,
     ErrorReported,
     Event,
@@ -80,7 +82,8 @@ class Inbox:
 class Session:
     """One conversation at work. `prepare` makes the input of a turn and may raise `AgentFailure`.
 
-    `role` and `model` are those that the person chose for it, "" for the configured ones.
+    `role` and `model` are those that the person chose for it, "" for the configured ones; `compactions`
+    say what of `talk` is not sent any more.
     """
 
     def __init__(
@@ -95,6 +98,7 @@ class Session:
         self.root = root
         self.talk = talk
         self.inbox = Inbox()
+        self.compactions: list[Compaction] = []
         self.approvals = Approvals(self.emit)
         self._bus = bus
         self._prepare = prepare
@@ -225,4 +229,6 @@ class Session:
         """Post an event of this conversation, and of the running turn if there is one."""
         if self._running is not None:
             self._running[0].see(event)
+        if isinstance(event, ContextCompacted):
+            self.compactions.append(event.record)
         self._bus.emit(Envelope(self.id, self.turn, event))
