@@ -28,13 +28,13 @@ class WindowView:
     whom to ask for a summary; both may be others with each turn.
     """
 
-    def __init__(self, rules: WindowRules, emit: Emit, records: Iterable[Compaction] = ()) -> None:
+    def __init__(self, rules: WindowRules, emit: Emit, records: Iterable[Compaction] = (), factor: float = 1.0) -> None:
         self._window = Window(rules, records)
         self._emit = emit
         self._frame: Request | None = None
         self._summarize: Summarize | None = None
         self._system = self._tools = 0
-        self._factor = 1.0
+        self._factor = factor
         self._characters = 0
         self._used = Usage()
         self._vain = 0
@@ -43,6 +43,11 @@ class WindowView:
     @property
     def rules(self) -> WindowRules:
         return self._window.rules
+
+    @property
+    def factor(self) -> float:
+        """By what the estimate was off, as far as the provider said."""
+        return self._factor
 
     def use(self, frame: Request, summarize: Summarize | None = None) -> None:
         """The prompt, model and tools of the next requests."""
@@ -65,7 +70,12 @@ class WindowView:
         return msgspec.structs.replace(self._frame, messages=shown.messages)
 
     async def compact(self, messages: Sequence[Message]) -> Compaction:
-        """Make room now, because somebody asked for it: the past is shortened and summed up. Raises `Cancelled`."""
+        """Make room now, because somebody asked for it: the past is shortened and summed up. Raises `Cancelled`,
+
+        or a `policy` failure where it is switched off."""
+        if not self.rules.enabled:
+            text = "`context_management.enabled` is off: everything is sent as it is."
+            raise failure("policy", "context_unmanaged", text)
         self._window.weigh(messages, self._extra, self._factor)
         squeeze = self._squeeze(messages, thorough=True)
         await self._work(squeeze)

@@ -37,6 +37,8 @@ COMMANDS: dict[str, Command] = {
     "memory": Command("[list|get|upsert|delete …]", "what this project remembers", memory.memory),
     "scratchpad": Command("[list|get|set|delete …]", "what this conversation keeps", memory.scratchpad),
     "search": Command("[--all] <words>", "find messages and memories", views.search),
+    "context": Command("", "show what takes the space of a request", views.context),
+    "compact": Command("", "shorten what is sent of this conversation, now", conversation.compact),
     "usage": Command("", "show the tokens used in this conversation", views.usage),
     "prompt": Command("", "show the system prompt", views.prompt),
     "pager": Command("", "show the whole conversation", views.pager),
