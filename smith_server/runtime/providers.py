@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -13,10 +13,10 @@ from smith_server.config.schema import Settings
 from smith_server.core.errors import AgentFailure, failure
 from smith_server.core.events import Notice
 from smith_server.core.ports import Emit, Provider
-from smith_server.llm.catalog import Catalog
+from smith_server.llm.catalog import Ask, Catalog
 from smith_server.llm.http import Connections
 from smith_server.llm.model_facts import facts
-from smith_server.llm.presets import host_of, is_loopback
+from smith_server.llm.presets import Preset, host_of, is_loopback
 from smith_server.llm.probe import answers
 from smith_server.llm.provider import HttpProvider
 from smith_server.llm.scripted import ScriptedProvider
@@ -129,9 +129,15 @@ class Providers:
         if not self._catalog.is_wanting(preset, model):
             return
         ask = partial(facts, preset, model, provider.fetch)
-        task = asyncio.create_task(_refreshed(self._catalog.refresh(preset, ask)), name="catalog")
+        task = asyncio.create_task(self._refreshed(preset, ask), name="catalog")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def _refreshed(self, preset: Preset, ask: Ask) -> None:
+        try:
+            await self._catalog.refresh(preset, ask)
+        except AgentFailure as problem:
+            log.info("the models of %s are not known: %s", preset.name, problem)
 
     def _build(self, choice: Choice) -> HttpProvider:
         """One per address, so that what was encoded for it once is kept; anew when its settings change."""
@@ -150,10 +156,3 @@ class Providers:
                 )
             self._scripted = ScriptedProvider.of_file(Path(path))
         return self._scripted
-
-
-async def _refreshed(work: Awaitable[None]) -> None:
-    try:
-        await work
-    except AgentFailure as problem:
-        log.info("the models of the server are not known: %s", problem)
