@@ -117,7 +117,7 @@ def _blocks(message: Message) -> Iterator[Line]:
 
 
 def _compacted(event: ContextCompacted) -> Line:
-    strategy = "dropped" if event.dropped else "summarized" if event.covered else "truncated"
+    strategy = "dropped" if event.dropped else "summarized" if event.covered else "truncated" if event.steps else "none"
     sizes = {"before_tokens": event.before, "after_tokens": event.after}
     return {"type": "history_compacted", "strategy": strategy, **sizes, "steps": list(event.steps)}
 

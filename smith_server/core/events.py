@@ -181,8 +181,8 @@ class CompactionStarted(Event, frozen=True, tag="compaction_started"):
 class ContextCompacted(Event, frozen=True, tag="context_compacted"):
     """From the next request on less of the conversation is sent; sizes in tokens.
 
-    `steps` say how, see `Compaction`; `covered` messages are summed up, `dropped` ones gone.
-    `record` names them, for the store; `usage` is what the summary cost.
+    `steps` say how, see `Compaction`; without any it came to nothing. `covered` messages are summed up,
+    `dropped` ones gone. `record` names them, for the store; `usage` is what the summary cost.
     """
 
     record: Compaction

@@ -194,7 +194,8 @@ class Journal:
         """A child's view ends with it and is not stored. Outside a turn the summary is an expense of its own."""
         if envelope.job:
             return
-        yield AddCompaction(envelope.conversation, event.record)
+        if event.steps:
+            yield AddCompaction(envelope.conversation, event.record)
         if not envelope.turn and event.usage.requests:
             turn = turn_of(event.record.upto)
             yield SetUsage(envelope.conversation, turn, event.usage, new_id(), "summary")

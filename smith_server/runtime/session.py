@@ -162,7 +162,11 @@ class Session:
         self._beside = CancelToken()
         job = asyncio.ensure_future(work(self._beside))
         self._task = asyncio.create_task(self._after(job), name=f"session {self.id}")
-        return await job
+        try:
+            return await job
+        finally:
+            if not self._queue:
+                await asyncio.wait([self._task])
 
     async def _after(self, job: asyncio.Future[Any]) -> None:
         await asyncio.wait([job])
@@ -261,6 +265,6 @@ class Session:
         """Post an event of this conversation, and of the running turn if there is one."""
         if self._running is not None:
             self._running[0].see(event)
-        if isinstance(event, ContextCompacted):
+        if isinstance(event, ContextCompacted) and event.steps:
             self.compactions.append(event.record)
         self._bus.emit(Envelope(self.id, self.turn, event))

@@ -130,10 +130,11 @@ class WindowView:
 
     async def _work(self, squeeze: Squeeze) -> None:
         """The steps of a compaction. What was done is told also when it is broken off."""
-        used = Usage()
+        used, asked = Usage(), False
         try:
             squeeze.shorten()
             if (covered := squeeze.covered()) and self._summarize is not None:
+                asked = True
                 self._emit(CompactionStarted(estimate=squeeze.record.before, limit=int(self.rules.trigger)))
                 said = await self._summarize(covered, self._room_to_ask())
                 used = said.usage
@@ -141,7 +142,7 @@ class WindowView:
             squeeze.drop()
         finally:
             self._used = self._used + used
-            if squeeze.record.steps:
+            if squeeze.record.steps or asked:
                 self._emit(_event(squeeze.record, used))
 
     def _room_to_ask(self) -> int:

@@ -272,6 +272,8 @@ async def test_work_that_no_turn_may_come_between_lets_prompts_wait(stage: Stage
     assert stage.provider.requests == []
     gate.set()
     assert (await job, (await ticket.done).text) == ("done", "after")
+    await stage.session.alone(work)
+    assert not stage.session.busy
 
 
 async def test_a_cancel_asks_such_work_to_stop(stage: Stage) -> None:
