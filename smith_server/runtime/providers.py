@@ -16,12 +16,12 @@ from smith_server.core.ports import Emit, Provider
 from smith_server.llm.catalog import Ask, Catalog
 from smith_server.llm.http import Connections
 from smith_server.llm.model_facts import facts
-from smith_server.llm.presets import Preset, host_of, is_loopback
+from smith_server.llm.presets import PRESETS, Preset, host_of, is_loopback
 from smith_server.llm.probe import answers
 from smith_server.llm.provider import HttpProvider
 from smith_server.llm.scripted import ScriptedProvider
 from smith_server.policy.roles import Role
-from smith_server.runtime.models import BUILT_IN, Asked, Selected, installed, select_model
+from smith_server.runtime.models import BUILT_IN, Asked, Selected, installed, provider_settings, select_model
 from smith_server.runtime.offer import ServerOffer
 from smith_server.runtime.options import Options
 from smith_server.runtime.provider_choice import Choice, Surroundings, choose_provider
@@ -83,6 +83,14 @@ class Providers:
             self._say(f"Using {selected.model} of {choice.preset.name}: {choice.why}.", emit, choice.why)
         self._refresh(choice, provider, selected.model)
         return Picked(provider, selected)
+
+    def known(self, settings: Settings) -> Sequence[str]:
+        """The models that the settings name, and those that servers in use are known to offer, for completion."""
+        named = [*settings.models.values(), settings.default_model]
+        named += [provider_settings(settings, name).model for name in PRESETS]
+        for choice, _ in self._built.values():
+            named += self._catalog.names(choice.preset)
+        return sorted({name for name in named if name})
 
     async def warm(self, settings: Settings) -> None:
         """Load what requests need, and open the connection, before the first prompt waits for it.
