@@ -4,6 +4,7 @@ In this order: reasoning of finished turns, reads that were repeated later, the 
 then the oldest units, for which a summary may stand.
 """
 
+import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
@@ -153,14 +154,13 @@ def _enough(candidates: Iterable[tuple[str, int]], excess: float) -> tuple[tuple
 
 
 def _thoughts(units: Iterable[Unit], prompt: Unit | None) -> Iterator[tuple[str, int]]:
-    for unit in units:
-        if unit is prompt:
-            return
-        for _, message in unit.untouched():
-            if isinstance(message, AssistantMessage):
-                gain = characters(message) - characters(without_thinking(message))
-                if gain > 0:
-                    yield message.id, gain
+    """Replies in front of `prompt` whose reasoning is sent."""
+    finished = itertools.takewhile(lambda unit: unit is not prompt, units)
+    for _, message in itertools.chain.from_iterable(unit.untouched() for unit in finished):
+        if isinstance(message, AssistantMessage):
+            gain = characters(message) - characters(without_thinking(message))
+            if gain > 0:
+                yield message.id, gain
 
 
 def _repeated(units: Sequence[Unit]) -> Iterator[tuple[str, int]]:

@@ -168,6 +168,7 @@ class Window:
             if unit.messages[0].id in gone:
                 self._drop(unit)
         self._units = [unit for unit in self._units if not unit.dropped]
+        self._stale = [unit for unit in self._stale if not unit.dropped]
         self._gain = sum(unit.gain(self.rules.elide_over_chars, self.rules.can_recall) for unit in self._stale)
 
     def _cover(self, names: frozenset[str], summary: str) -> None:

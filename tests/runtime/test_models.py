@@ -13,7 +13,7 @@ from smith_server.policy.roles import ROLES, Role
 from smith_server.runtime.models import NOTHING_ASKED, Asked, Selected, select_model
 from smith_server.runtime.provider_choice import Surroundings, choose_provider
 
-FILE = Path("/home/me/config.toml")
+FILE = Path("/etc/smith/config.toml")
 BARE = Preset("custom", "http://127.0.0.1:1/v1")
 ALL = {"key": "m2", "direct": "m4", "default": "m5"}
 
@@ -133,7 +133,7 @@ async def test_when_nothing_names_a_model_the_error_names_the_settings_and_their
 
     error = caught.value.error
     assert (error.kind, error.code) == ("policy", "no_model")
-    assert "`providers.custom.model` or `default_model` in /home/me/config.toml" in error.message
+    assert "`providers.custom.model` or `default_model` in /etc/smith/config.toml" in error.message
 
 
 def around(*, ollama: bool = False, local: bool = False, **environ: str) -> Surroundings:
@@ -149,7 +149,12 @@ async def test_no_provider_is_an_error_that_lists_the_ways_and_never_a_script() 
 
     error = caught.value.error
     assert (error.kind, error.code) == ("policy", "no_provider")
-    for way in ("OPENROUTER_API_KEY", "OPENAI_API_KEY", "ollama serve", "`llm_config.api_url` in /home/me/config.toml"):
+    for way in (
+        "OPENROUTER_API_KEY",
+        "OPENAI_API_KEY",
+        "ollama serve",
+        "`llm_config.api_url` in /etc/smith/config.toml",
+    ):
         assert way in error.message
 
 
