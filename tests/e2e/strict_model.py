@@ -20,12 +20,12 @@ class StrictModel:
     """A reply is a list of steps: a `text`, or a `call` with `arguments`, which may be made of the request.
 
     Each key of `scripts` is a text of the first message of a conversation; "" fits any. `refused` are
-    the reasons why requests were answered with 400, `requests` the messages of all of them.
+    the reasons why requests were answered with 400, `bodies` all requests.
     """
 
     def __init__(self) -> None:
         self.refused: list[str] = []
-        self.requests: list[Messages] = []
+        self.bodies: list[dict[str, Any]] = []
         self._scripts: dict[str, list[Reply]] = {}
         self._ids = itertools.count(1)
         self._server: Server | None = None
@@ -34,6 +34,15 @@ class StrictModel:
     def url(self) -> str:
         assert self._server is not None
         return self._server.url
+
+    @property
+    def requests(self) -> list[Messages]:
+        """The messages of all requests."""
+        return [body["messages"] for body in self.bodies]
+
+    def of(self, prompt: str) -> list[dict[str, Any]]:
+        """The requests of the conversation whose first message holds a text."""
+        return [body for body in self.bodies if prompt in first_prompt(body["messages"])]
 
     def play(self, scripts: dict[str, list[Reply]]) -> None:
         """The replies from now on."""
@@ -50,8 +59,8 @@ class StrictModel:
         if not asked.body:
             await line.reply(200, b'{"data": [{"id": "mock"}]}', content_type="application/json")
             return
+        self.bodies.append(asked.json)
         messages: Messages = asked.json["messages"]
-        self.requests.append(messages)
         wrong = problem(messages)
         reply = self._next(messages) if not wrong else None
         if reply is None:

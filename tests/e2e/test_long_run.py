@@ -4,11 +4,9 @@ import json
 import re
 import secrets
 import signal
-from collections.abc import AsyncIterator
 from typing import Any
 
 import apsw
-import pytest
 
 from smith_server.core.messages import AssistantMessage, Call, ToolMessage
 from smith_server.store import jobs, notes, usage
@@ -22,12 +20,6 @@ from tests.store.builders import is_index_as_rebuilt, replayed
 LINES = "".join(f"line {number} of a file with something in it\n" for number in range(150))
 HINT = re.compile(r'\[elided \d+ chars of tool output; retrieve with recall\(key="(dispatch/\w+)"\)\]')
 READS = 19
-
-
-@pytest.fixture
-async def strict() -> AsyncIterator[StrictModel]:
-    async with StrictModel().served() as model:
-        yield model
 
 
 def call(name: str, **arguments: Any) -> dict[str, Any]:
@@ -100,7 +92,7 @@ async def server(world: World) -> Client:
 async def played(world: World, strict: StrictModel) -> str:
     """Everything: begun, killed, gone on with; the conversation."""
     world.settings('active_role = "orchestrator"\n[approval]\nmode = "auto"\n')
-    world.settings(f'[llm_config]\napi_url = "{strict.url}"\nmodel = "mock"\n')
+    world.use_at(strict.url)
     for number in range(READS):
         world.file(f"file{number}.txt", LINES)
     mark = f"60.{secrets.randbelow(10**9):09d}"
