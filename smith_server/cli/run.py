@@ -71,7 +71,7 @@ class Run:
     async def _outcome(self) -> TurnOutcome:
         more = {"approval": {"mode": "auto"}} if self._words.yes else None
         options = options_from(self._words, resume=self._words.resume, more=more)
-        async with opened(Services(options, Headless())) as services:
+        async with opened(options, Headless()) as services:
             services.bus.subscribe((self._lines or Printer(self._output)).take)
             self._refuse_unsafe(services)
             self._session = await begun(services, self._words, self._output)
@@ -83,7 +83,7 @@ class Run:
 
     def _refuse_unsafe(self, services: Services) -> None:
         """Nobody is there to be asked about each call, as settings that cannot be read demand."""
-        found = services.loaded(here(project=True))
+        found = services.handles.config.loaded(here(project=True))
         if not found.unsafe:
             return
         for text in found.problems:

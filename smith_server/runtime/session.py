@@ -27,6 +27,7 @@ from smith_server.core.turn import TurnEnd, run_turn
 from smith_server.runtime.approvals import Approvals
 from smith_server.runtime.bus import Bus
 from smith_server.runtime.ending import ended, last_event
+from smith_server.runtime.lifecycle import Life
 from smith_server.runtime.outcome import CancelOutcome, TurnOutcome, TurnRecord
 
 CANCEL_SECONDS = 0.5
@@ -100,6 +101,7 @@ class Session:
         self._prepare = prepare
         self.role = ""
         self.model = ""
+        self.life = Life()
         self._queue: deque[Ticket] = deque()
         self._task: asyncio.Task[None] | None = None
         self._running: tuple[TurnRecord, CancelToken, Ticket] | None = None
@@ -119,6 +121,7 @@ class Session:
 
         Raises a `policy` failure `turn_active` when busy and not allowed to wait.
         """
+        self.life.require_running()
         if self.busy and not queue:
             raise failure("policy", "turn_active", "A turn is running. Cancel it, or send the prompt with `queue`.")
         waits = self.busy
@@ -161,8 +164,13 @@ class Session:
             self._queue.remove(ticket)
             self._drop(ticket)
 
-    async def close(self) -> None:
+    def start(self) -> None:
+        """Take prompts from now on."""
+        self.life = self.life.start()
+
+    async def close(self, reason: str = "") -> None:
         """End the work of this conversation. Prompts in line stay stored and wait for whoever opens it next."""
+        self.life = self.life.stop(reason)
         while self._queue:
             self._queue.popleft().done.set_result(TurnOutcome("", "cancelled"))
         await self._stop(())

@@ -20,6 +20,10 @@ class Command(Struct, frozen=True):
     run: Callable[[str, Session, Services], Awaitable[Result]]
 
 
+async def _config(rest: str, session: Session, services: Services) -> Result:
+    return await config.config(rest, session, services.handles.config)
+
+
 COMMANDS: dict[str, Command] = {
     "help": Command("", "list the commands", lambda rest, session, services: _help()),
     "new": Command("", "begin a new conversation", conversation.new),
@@ -29,7 +33,7 @@ COMMANDS: dict[str, Command] = {
     "clear": Command("", "empty this conversation", conversation.clear),
     "role": Command("[role]", "show or choose the role", conversation.role),
     "model": Command("[model]", "show or choose the model", conversation.model),
-    "config": Command("[get|set|unset …]", "show and change settings", config.config),
+    "config": Command("[get|set|unset …]", "show and change settings", _config),
     "memory": Command("[list|get|upsert|delete …]", "what this project remembers", memory.memory),
     "scratchpad": Command("[list|get|set|delete …]", "what this conversation keeps", memory.scratchpad),
     "search": Command("[--all] <words>", "find messages and memories", views.search),
@@ -39,17 +43,24 @@ COMMANDS: dict[str, Command] = {
 }
 
 
-async def run_line(line: str, session: Session, services: Services) -> Result:
-    """Run `line`. What goes wrong is told in the result."""
-    word, _, rest = line.strip().removeprefix("/").partition(" ")
-    try:
-        command = COMMANDS.get(word)
-        if command is None:
-            hint = f"{_near(word)} /help lists them; a prompt that begins with / is written with two."
-            raise failure("schema", "unknown_command", f"There is no command /{word}.{hint}")
-        return await command.run(rest.strip(), session, services)
-    except AgentFailure as problem:
-        return Result(error=problem.error)
+class Router:
+    """The service `command`."""
+
+    async def run(self, line: str, session: Session, services: Services) -> Result:
+        """Run `line`. What goes wrong is told in the result."""
+        word, _, rest = line.strip().removeprefix("/").partition(" ")
+        try:
+            command = COMMANDS.get(word)
+            if command is None:
+                hint = f"{_near(word)} /help lists them; a prompt that begins with / is written with two."
+                raise failure("schema", "unknown_command", f"There is no command /{word}.{hint}")
+            return await command.run(rest.strip(), session, services)
+        except AgentFailure as problem:
+            return Result(error=problem.error)
+
+    def names(self) -> tuple[str, ...]:
+        """The commands there are."""
+        return tuple(COMMANDS)
 
 
 def _near(word: str) -> str:
@@ -61,8 +72,3 @@ async def _help() -> Result:
     rows = [(f"/{name} {command.usage}".rstrip(), command.help) for name, command in COMMANDS.items()]
     width = max(len(name) for name, _ in rows)
     return Result("\n".join(f"{name:<{width}}  {text}" for name, text in rows))
-
-
-def names() -> tuple[str, ...]:
-    """The commands, for completion."""
-    return tuple(COMMANDS)
