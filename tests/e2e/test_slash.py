@@ -113,6 +113,22 @@ async def test_the_scratchpad_is_that_of_the_conversation(world: World, strict: 
     assert await text(client, "/scratchpad") == "nothing is recorded"
 
 
+async def test_what_is_chosen_before_the_first_prompt_stays_with_the_conversation(
+    world: World, strict: StrictModel
+) -> None:
+    client = await started(world, strict, [{"text": "Hello."}])
+    for line in ("/scratchpad set plan go on", "/role orchestrator", "/model other", "/rename My work"):
+        await text(client, line)
+    talk = (await client.run("smith.turn", text="hi"))["conversation"]
+    assert strict.bodies[-1]["model"] == "other"
+    await client.stop()
+    connection = open_store(Place(world.home / "smith" / "smith.db")).connection
+    header = conversations.get(connection, talk)
+    assert header is not None
+    assert (header.role, header.model, header.title) == ("orchestrator", "other", "My work")
+    assert notes.get(connection, talk, "scratchpad:plan") == "go on"
+
+
 async def test_a_new_conversation_is_the_one_to_resume_at_once(world: World, strict: StrictModel) -> None:
     client = await started(world, strict, [{"text": "Hello."}], [{"text": "Anew."}])
     first = (await client.run("smith.turn", text="hi"))["conversation"]
