@@ -2,13 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
+import apsw
+
+from smith_server.core.errors import failure
 from smith_server.core.messages import Usage
 from smith_server.runtime.repositories import Scratchpad
 from smith_server.store import conversations, messages, usage
+from smith_server.store.codec import encode_json
 from smith_server.store.conversations import Header
 from smith_server.store.db import Database
+from smith_server.store.export import export
 from smith_server.store.search import Found, search
 
 
@@ -61,6 +67,30 @@ class Library:
         """The model of a conversation from the next turn on."""
         await self._database.call(partial(conversations.set_model, conversation=conversation, model=model))
 
+    async def export(self, conversation: str, path: Path) -> int:
+        """Write everything that is stored of a conversation into a new file, a record per line; how many lines.
+
+        Raises a `schema` failure `exists` or `not_writable`.
+        """
+        return await self._database.call(partial(_export, conversation=conversation, path=path))
+
     async def clear(self, conversation: str) -> int:
         """Empty a conversation; how many messages are gone."""
         return await self._database.call(partial(messages.clear, conversation=conversation))
+
+
+def _export(connection: apsw.Connection, conversation: str, path: Path) -> int:
+    # The first record comes before the file is made: there is none of a conversation that is not stored.
+    records = export(connection, conversation)
+    lines, count = [encode_json(next(records))], 0
+    try:
+        with path.open("x", encoding="ascii") as file:
+            for line in chain(lines, map(encode_json, records)):
+                file.write(f"{line}\n")
+                count += 1
+    except FileExistsError:
+        raise failure("schema", "exists", f"{path} is there already. Give another name: /export <file>") from None
+    except OSError as problem:
+        text = f"{path} cannot be written: {problem.strerror}. Give another name: /export <file>"
+        raise failure("schema", "not_writable", text) from None
+    return count

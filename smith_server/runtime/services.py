@@ -14,6 +14,7 @@ from smith_server.core.scope import TurnInput
 from smith_server.policy.roles import Role
 from smith_server.runtime.assemble import Assembler, Ways
 from smith_server.runtime.bus import Bus
+from smith_server.runtime.completion import Completion
 from smith_server.runtime.conversations import Opened
 from smith_server.runtime.handles import Handles
 from smith_server.runtime.journal import Journal
@@ -98,6 +99,10 @@ class Services:
         await self.bus.told()
         return await self.handles.command.run(line, session, self)
 
+    async def complete(self, line: str, cursor: int, session: Session) -> Completion:
+        """What may stand at the `cursor` (code points) of a command line."""
+        return await self.handles.command.complete(line, cursor, session, self)
+
     async def system_prompt(self, session: Session) -> str:
         """What the next turn would send first."""
         return await self._assembler.system_prompt(session)
@@ -119,6 +124,10 @@ class Services:
     async def keep(self, session: Session) -> None:
         """See that a conversation is stored, so that something of it can be kept."""
         await self._journal.begin(session.id)
+
+    def folder(self, name: str) -> Path:
+        """Where files of this installation are kept that nobody else needs."""
+        return self._options.places.state / name
 
     def warm(self, root: Path) -> None:
         """Open the connection to the provider in the background. What goes wrong here shows with the prompt."""

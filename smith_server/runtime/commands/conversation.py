@@ -25,6 +25,30 @@ async def load(rest: str, session: Session, services: Services) -> Result:
     return Result(f"Conversation {found.id}.", {"conversation": found.id})
 
 
+async def resume(rest: str, session: Session, services: Services) -> Result:
+    """Go on with a stored conversation, or with the one that was used before this one."""
+    if rest:
+        return await load(rest, session, services)
+    _idle(session)
+    others = [row for row in await services.library.listed(session.root, 2) if row.id != session.id]
+    if not others:
+        return Result("There is no other conversation in this project.")
+    found = await services.session(others[0].id, session.root)
+    return Result(f"Conversation {found.id}: {others[0].title}", {"conversation": found.id})
+
+
+async def export(rest: str, session: Session, services: Services) -> Result:
+    """Write all that is stored of this conversation into a new file of JSON lines."""
+    path = session.root / (rest or f"smith-{session.id[:8]}.jsonl")
+    count = await services.library.export(session.id, path)
+    return Result(f"{count} records are in {path}.", {"path": str(path)})
+
+
+async def leave(rest: str, session: Session, services: Services) -> Result:
+    """Leave; the front-end does that."""
+    return Result(data={"quit": True})
+
+
 async def history(rest: str, session: Session, services: Services) -> Result:
     """The stored conversations, newest first."""
     if rest and not rest.isdigit():
