@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import apsw
+import msgspec
 
 from smith_server.core.errors import AgentError, AgentFailure, agent_error
 from smith_server.core.events import (
@@ -213,11 +214,12 @@ class Journal:
         ended = _ended(event)
         if ended is None:
             return ()
-        state, usage, record = ended
-        model, _ = self._models.pop((envelope.conversation, envelope.job), ("", ""))
+        state, usage, why = ended
+        model, provider = self._models.pop((envelope.conversation, envelope.job), ("", ""))
+        record = {**why, "model": model, "provider": provider, "usage": msgspec.to_builtins(usage)}
         return (
             SetUsage(envelope.conversation, envelope.turn, usage, envelope.job or "parent", envelope.role, model),
-            CloseTurn(envelope.conversation, envelope.turn, state, envelope.job, dict(record)),
+            CloseTurn(envelope.conversation, envelope.turn, state, envelope.job, record),
         )
 
 
@@ -225,14 +227,15 @@ def _taken(envelope: Envelope, queued: str) -> Iterable[Write]:
     return (DropPrompt(envelope.conversation, queued),) if queued else ()
 
 
-def _ended(event: Event) -> tuple[TurnState, Usage, dict[str, object]] | None:
+def _ended(event: Event) -> tuple[TurnState, Usage, dict[str, str]] | None:
+    """The state of the turn that `event` ends, what it used, and why it ended."""
     match event:
-        case TurnCompleted(_, usage):
-            return "completed", usage, {}
+        case TurnCompleted(stop_reason, usage):
+            return "completed", usage, {"stop_reason": stop_reason}
         case TurnCancelled(usage):
-            return "cancelled", usage, {}
+            return "cancelled", usage, {"stop_reason": "cancelled"}
         case TurnFailed(error, usage):
-            return "error", usage, {"code": error.code, "message": error.message}
+            return "error", usage, {"stop_reason": "error", "code": error.code, "message": error.message}
         case _:
             return None
 

@@ -1,5 +1,6 @@
 """How turns end: what is told, and what is stored of them whatever the end."""
 
+import json
 from typing import Any
 
 import apsw
@@ -134,8 +135,16 @@ async def test_turns_of_a_resumed_conversation_are_numbered_on(world: World) -> 
     assert ids == [f"t{turn:06d}.{seq:04d}" for turn in (1, 2, 3) for seq in (1, 2)]
 
 
-async def test_why_a_turn_failed_is_a_note_of_its_conversation(world: World) -> None:
-    client, answer = await ended(world, "error")
+@pytest.mark.parametrize("end", ["completed", "cancelled", "error", "budget_exhausted"])
+async def test_what_became_of_a_turn_is_a_note_of_its_conversation(world: World, end: str) -> None:
+    client, answer = await ended(world, end)
     await client.stop()
     note = notes.get(opened(world), answer["conversation"], "turn_record-t000001")
-    assert note is not None and "not like that" in note
+    assert note is not None
+    record = json.loads(note)
+    assert (record["stop_reason"], record["provider"], record["usage"]["requests"]) == (
+        end,
+        "scripted",
+        2 if end == "completed" else 1,
+    )
+    assert ("not like that" in record.get("message", "")) == (end == "error")
