@@ -29,6 +29,7 @@ from smith_server.core.events import (
     TurnCompleted,
     TurnFailed,
     TurnStarted,
+    UsageUpdated,
 )
 from smith_server.core.messages import Usage
 from smith_server.runtime.bus import ends_turn
@@ -179,6 +180,9 @@ class Journal:
                 yield AddMessage(name, message, job)
             case RequestStarted(model, provider):
                 self._models[name, job] = (model, provider)
+            case UsageUpdated(turn_usage):
+                # What a turn has used by now is known even if its process is killed.
+                yield self._usage(envelope, turn_usage)
             case SessionStarted(root, resumed):
                 if not resumed:
                     self._roots[name] = root
@@ -210,17 +214,19 @@ class Journal:
             depth=bool(envelope.job) + bool(envelope.parent),
         )
 
+    def _usage(self, envelope: Envelope, used: Usage) -> SetUsage:
+        model, _ = self._models.get((envelope.conversation, envelope.job), ("", ""))
+        return SetUsage(envelope.conversation, envelope.turn, used, envelope.job or "parent", envelope.role, model)
+
     def _end(self, envelope: Envelope, event: Event) -> Iterable[Write]:
         ended = _ended(event)
         if ended is None:
             return ()
         state, usage, why = ended
+        used = self._usage(envelope, usage)
         model, provider = self._models.pop((envelope.conversation, envelope.job), ("", ""))
         record = {**why, "model": model, "provider": provider, "usage": msgspec.to_builtins(usage)}
-        return (
-            SetUsage(envelope.conversation, envelope.turn, usage, envelope.job or "parent", envelope.role, model),
-            CloseTurn(envelope.conversation, envelope.turn, state, envelope.job, record),
-        )
+        return used, CloseTurn(envelope.conversation, envelope.turn, state, envelope.job, record)
 
 
 def _taken(envelope: Envelope, queued: str) -> Iterable[Write]:
