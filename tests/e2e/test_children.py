@@ -165,6 +165,41 @@ async def test_no_more_children_run_side_by_side_than_is_set(world: World, stric
     assert [json.loads(result.content)["status"] for result in told(world, answer)] == ["ok", "ok"]
 
 
+async def test_a_child_too_many_is_blocked_and_says_why(world: World, strict: StrictModel) -> None:
+    world.settings("[subagents]\nmax_children = 1\n")
+    sent = [dispatch("worker", "do it"), dispatch("worker", "do it")]
+    strict.play({"do it": [report()], "": [sent, [{"text": "Fine."}]]})
+    _, answer = await turn(world, strict)
+    given = [json.loads(result.content) for result in told(world, answer)]
+    assert sorted(each["status"] for each in given) == ["blocked", "ok"]
+    (error,) = [json.loads(each["error"]) for each in given if each["status"] == "blocked"]
+    assert (error["kind"], error["code"]) == ("policy", "spawn_limit")
+    assert (answer["text"], len(strict.of("do it"))) == ("Fine.", 1)
+
+
+@pytest.mark.parametrize(
+    ("limit", "offered"),
+    [("max_depth = 1", (True, False)), ("max_depth = 2", (True, True)), ("max_children = 1", (True, True))],
+)
+async def test_who_may_never_send_anybody_is_not_offered_to(
+    world: World, strict: StrictModel, limit: str, offered: tuple[bool, bool]
+) -> None:
+    world.settings(f"[subagents]\n{limit}\n")
+    strict.play({"do it": [report()], "": [[dispatch("worker", "do it")], [{"text": "Fine."}]]})
+    await turn(world, strict)
+    names = [[tool["function"]["name"] for tool in body["tools"]] for body in (strict.bodies[0], strict.of("do it")[0])]
+    assert tuple("dispatch" in each for each in names) == offered
+
+
+@pytest.mark.parametrize("limit", ["max_depth = 0", "max_children = 0"])
+async def test_without_any_room_nobody_is_sent(world: World, strict: StrictModel, limit: str) -> None:
+    world.settings(f"[subagents]\n{limit}\n")
+    strict.play({"": [[dispatch("worker", "do it")], [{"text": "Fine."}]]})
+    _, answer = await turn(world, strict)
+    assert "dispatch" not in [tool["function"]["name"] for tool in strict.bodies[0]["tools"]]
+    assert (answer["text"], len(strict.bodies)) == ("Fine.", 2)
+
+
 async def test_a_child_has_a_budget_of_its_own_and_may_always_report(world: World, strict: StrictModel) -> None:
     world.settings("tool_step_budget = 2\n")
     reads: list[Reply] = [[call("read", path="none")], [call("read", path="none")]]
