@@ -17,6 +17,8 @@ from smith_server.core.events import (
     CallStarted,
     Envelope,
     Event,
+    JobEnded,
+    JobStarted,
     MessageAdded,
     OutputDelta,
     ReasoningDelta,
@@ -45,11 +47,20 @@ def spelled(event: Event) -> Iterator[Line]:
             yield _finished(event)
         case RequestRetried(layer="empty"):
             yield {"type": "empty_response"}
+        case JobStarted(id, command):
+            yield {"type": "bash_job_started", "id": id, "command": command}
+        case JobEnded():
+            yield {"type": "bash_job_exited", "id": event.id, "status": _job_status(event)}
         case TurnFailed(error):
             yield {"type": "turn_error", "error": error.message, "kind": error.kind, "code": error.code}
         case _:
             fields = msgspec.to_builtins(event)
             yield {"type": fields.pop("kind"), **fields}
+
+
+def _job_status(event: JobEnded) -> str:
+    by_itself = event.state == "exited" and event.exit_code is not None
+    return f"exited({event.exit_code})" if by_itself else "killed"
 
 
 def result(outcome: TurnOutcome, text: str, denied: list[Line], conversation: str) -> Line:

@@ -28,6 +28,10 @@ class Places(Struct, frozen=True):
         return self.data / "smith.db"
 
     @property
+    def jobs(self) -> Path:
+        return self.state / "jobs"
+
+    @property
     def log_file(self) -> Path:
         return self.state / "logs" / "smith.log"
 

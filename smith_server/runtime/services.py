@@ -1,17 +1,28 @@
 """What one process has open: its conversations, the bus between them and the faces, and the services they use."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from smith_server.config import secrets
 from smith_server.core.cancel import CancelToken
 from smith_server.core.conversation import Conversation
 from smith_server.core.errors import AgentError, AgentFailure, public
-from smith_server.core.events import Envelope, Event, Notice, PersistenceFailed, SessionStarted, SessionStopped
+from smith_server.core.events import (
+    Envelope,
+    Event,
+    Notice,
+    PersistenceFailed,
+    SessionStarted,
+    SessionStopped,
+    TodosUpdated,
+)
 from smith_server.core.scope import TurnInput
+from smith_server.core.todos import Todo
 from smith_server.policy.roles import Role
+from smith_server.proc.jobs import Jobs
 from smith_server.runtime.assemble import Assembler, Ways
 from smith_server.runtime.bus import Bus
 from smith_server.runtime.completion import Completion
@@ -20,7 +31,7 @@ from smith_server.runtime.handles import Handles
 from smith_server.runtime.journal import Journal
 from smith_server.runtime.library import Library
 from smith_server.runtime.options import Options
-from smith_server.runtime.repositories import ProjectMemory
+from smith_server.runtime.repositories import ProjectMemory, Todos
 from smith_server.runtime.session import Prompt, Session
 from smith_server.store.holder import Holder
 from smith_server.store.search import Found
@@ -53,6 +64,7 @@ class Services:
     async def close(self, reason: str = "") -> None:
         """Stop every turn, store what happened, end every child."""
         await asyncio.gather(*(session.close(reason) for session in self._sessions.values()))
+        await self.handles.tool.end_jobs()
         for session in self._sessions.values():
             self._post(session.id, SessionStopped(reason=reason))
         for task in list(self._tasks):
@@ -112,6 +124,19 @@ class Services:
         configured = self.handles.config.settings(session.root).active_role or ""
         return self.handles.role.active(session.role, configured)
 
+    async def todos(self, session: Session) -> Sequence[Todo]:
+        """The plan of a conversation."""
+        return await Todos(self.handles.persistence, session.id, "", session.emit).list()
+
+    def jobs(self, session: Session) -> Jobs:
+        """The commands of a conversation that run in the background."""
+        return self.handles.tool.jobs(session.id)
+
+    def mask(self, session: Session) -> Callable[[str], str]:
+        """What blanks the values of keys in a text that is shown."""
+        settings = self.handles.config.settings(session.root)
+        return secrets.mask(self._options.environ, secrets.variables_of(settings))
+
     async def memory(self, session: Session) -> ProjectMemory | None:
         """What the project of a conversation remembers; None without a project that has an identity."""
         return await self._assembler.memory(session.root)
@@ -160,6 +185,8 @@ class Services:
         self._current[session.root] = session.id
         session.start()
         self._post(session.id, SessionStarted(root=str(session.root), resumed=opened.stored, title=opened.title))
+        if opened.stored and (plan := await self.todos(session)):
+            self._post(session.id, TodosUpdated(todos=tuple(plan)))
         self._warn(session, [*self._notes(session.root), *opened.notes])
         return session
 

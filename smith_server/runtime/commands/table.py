@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from msgspec import Struct
 
 from smith_server.core.errors import AgentFailure, failure
-from smith_server.runtime.commands import arguments, config, conversation, memory, views
+from smith_server.runtime.commands import arguments, config, conversation, memory, todos, views
 from smith_server.runtime.commands.result import Result
 from smith_server.runtime.completion import Candidate, Completion, fitting, words_before
 from smith_server.runtime.services import Services
@@ -49,6 +49,7 @@ COMMANDS: dict[str, Command] = {
     "export": Command("[file]", "write this conversation into a file of JSON lines", conversation.export),
     "quit": Command("", "leave; the conversation stays stored", conversation.leave),
     "search": Command("[--all] <words>", "find messages and memories", views.search, arguments.everywhere),
+    "todos": Command("", "show the plan of this conversation", todos.todos),
     "usage": Command("", "show the tokens used in this conversation", views.usage),
     "prompt": Command("", "show the system prompt", views.prompt),
     "pager": Command("", "show the whole conversation", views.pager),
