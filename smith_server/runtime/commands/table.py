@@ -63,13 +63,13 @@ class Router:
 
     async def run(self, line: str, session: Session, services: Services) -> Result:
         """Run `line`. What goes wrong is told in the result."""
-        word, _, rest = line.strip().removeprefix("/").partition(" ")
+        word, *rest = line.strip().removeprefix("/").split(maxsplit=1) or [""]
         try:
             command = COMMANDS.get(word)
             if command is None:
                 hint = f"{_near(word)} /help lists them; a prompt that begins with / is written with two."
                 raise failure("schema", "unknown_command", f"There is no command /{word}.{hint}")
-            return await command.run(rest.strip(), session, services)
+            return await command.run(rest[0] if rest else "", session, services)
         except AgentFailure as problem:
             return Result(error=problem.error)
 
