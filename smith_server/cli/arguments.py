@@ -119,6 +119,13 @@ def _run() -> _Parser:
 
 def _chat() -> _Parser:
     parser = _parser("chat", "Talk in this terminal. Ctrl-C stops a turn, Ctrl-D leaves.")
+    face = parser.add_mutually_exclusive_group()
+    face.add_argument(
+        "--tui", dest="face", action="store_const", const="tui", help="the usual session, or a word on why not"
+    )
+    face.add_argument(
+        "--no-tui", dest="face", action="store_const", const="lines", help="plain lines, nothing is drawn"
+    )
     return _with_choices(_with_continue(parser), argparse.SUPPRESS)
 
 
