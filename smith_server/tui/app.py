@@ -140,7 +140,7 @@ class TerminalSession:
         return self._pager is not None
 
     def asks(self) -> bool:
-        return self._pager is None and self._panel.takes_keys(self._now())
+        return self._pager is None and self._panel.takes_keys
 
     def is_asked(self) -> bool:
         return self._panel.question is not None
@@ -182,8 +182,11 @@ class TerminalSession:
         self._submit(text)
 
     def complete(self, *, back: bool = False) -> None:
-        if self._buffer.complete_state is None:
+        state = self._buffer.complete_state
+        if state is None:
             self._buffer.start_completion(insert_common_part=True)
+        elif len(state.completions) == 1:
+            self._buffer.apply_completion(state.completions[0])
         elif back:
             self._buffer.complete_previous()
         else:
@@ -281,7 +284,7 @@ class TerminalSession:
             self._keyboard.put_back(typed)
         if self._curtain.is_able:
             self._tty.write(kitty.delete())
-        self._above = [Text(line, theme.DETAIL) for line in self._around.greeting.splitlines()]
+        self._above = [*(Text(line, theme.DETAIL) for line in self._around.greeting.splitlines()), Text()]
         self._tty.write(_PASTES_ON)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self.interrupt)

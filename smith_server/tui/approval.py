@@ -13,9 +13,6 @@ from smith_server.tui.state import Approval
 TYPING_SECONDS = 1.0
 """So long after a key more keys are expected."""
 
-UNSEEN_SECONDS = 0.1
-"""A key that comes so soon after the panel is none that answers it: nobody has read it yet."""
-
 DECISIONS = {"y": "yes", "n": "no", "a": "always"}
 
 
@@ -25,7 +22,6 @@ class Panel:
     def __init__(self) -> None:
         self.question: Approval | None = None
         self._has_keys = False
-        self._since = 0.0
         self._typed = -TYPING_SECONDS
         self._count = 0
 
@@ -35,7 +31,7 @@ class Panel:
         self._count = len(asking)
         if first is self.question:
             return
-        self.question, self._since = first, now
+        self.question = first
         self._has_keys = first is not None and is_input_empty and now - self._typed >= TYPING_SECONDS
 
     def typed(self, now: float) -> None:
@@ -46,15 +42,9 @@ class Panel:
         """The text is complete: no more keys of it will come."""
         self._typed = -TYPING_SECONDS
 
-    def takes_keys(self, now: float) -> bool:
-        """Whether a key goes to the question; one that comes too early moves the person to the text."""
-        if self._has_keys and now - self._since < UNSEEN_SECONDS:
-            self._has_keys = False
-        return self._has_keys
-
     @property
-    def is_chosen(self) -> bool:
-        """Whether it has the keys, for those who only look."""
+    def takes_keys(self) -> bool:
+        """Whether a key goes to the question."""
         return self._has_keys
 
     def move(self) -> None:

@@ -68,4 +68,6 @@ class LineCompleter(Completer):
         """Those of the text up to the cursor."""
         cursor = document.cursor_position
         for each in await self._complete(document.text, cursor):
+            if document.text[each.start : each.end] == each.text:
+                continue
             yield Completion(each.text, each.start - cursor, display_meta=each.detail)

@@ -14,7 +14,7 @@ TILE = (WIDTH + 1, HEIGHT + 1)
 MOST_COLUMNS, FEWEST_COLUMNS, MOST_ROWS = 24, 4, 12
 LEAST_TERMINAL = (20, 6)
 
-_LEVELS = (230, 185, 150, 115, 85, 60, 40)
+_LEVELS = (205, 170, 140, 110, 80, 58, 38)
 """How opaque a glyph is, from the head of a drop to its tail; never so much that text on it cannot be read."""
 
 _BRIGHT = 0.45
