@@ -64,11 +64,12 @@ class Waiting:
 class Curtain:
     """The rain of one terminal. Inert, with `is_able` false, where it cannot be shown."""
 
-    def __init__(self, tty: Tty, on_change: Callable[[], None], *, is_able: bool) -> None:
+    def __init__(self, tty: Tty, on_change: Callable[[], None], *, is_able: bool, tick: float = TICK) -> None:
         self.is_able = is_able
         self.waiting = Waiting()
         self._tty = tty
         self._on_change = on_change
+        self._tick = tick
         self._frames = Frames()
         self._task: asyncio.Task[None] | None = None
         self._later: asyncio.TimerHandle | None = None
@@ -131,7 +132,7 @@ class Curtain:
             if grid is None or not self._draw(grid, next(pictures)):
                 self.stop()
                 return
-            await asyncio.sleep(TICK)
+            await asyncio.sleep(self._tick)
 
     def _draw(self, grid: rain.Grid, picture: bytes) -> bool:
         try:
