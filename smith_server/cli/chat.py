@@ -69,7 +69,7 @@ class Chat:
         self._words = words
         self._output = Output(answers, lambda problem: self._leave())
         self._is_attended = sys.stdin.isatty() and sys.stderr.isatty()
-        self._services = Services(options_from(words, resume=words.resume), Terminal(self._is_attended))
+        self._services = Services(options_from(words, resume=words.resume or None), Terminal(self._is_attended))
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
         self._running: set[asyncio.Future[TurnOutcome]] = set()
         self._questions: list[ApprovalAsked] = []

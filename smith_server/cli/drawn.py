@@ -26,11 +26,7 @@ Enter sends, Alt-Enter begins a line, / lists commands, Esc stops, Alt-h shows e
 
 async def drawn(words: argparse.Namespace, answers: TextIO) -> int:
     """Talk until the person leaves; the exit code."""
-    modes = termios.tcgetattr(0)
-    try:
-        return await _Drawn(words, answers).code()
-    finally:
-        termios.tcsetattr(0, termios.TCSADRAIN, modes)
+    return await _Drawn(words, answers).code()
 
 
 class _Drawn:
@@ -39,14 +35,16 @@ class _Drawn:
     def __init__(self, words: argparse.Namespace, answers: TextIO) -> None:
         self._words = words
         self._answers = answers
+        self._modes = termios.tcgetattr(0)
         self._early: list[Envelope] = []
         self._face: TerminalSession | None = None
-        options = options_from(words, resume=words.resume)
+        options = options_from(words, resume=words.resume or None)
         self._history = _history(options.places)
         self._services = Services(options, Terminal(is_attended=True))
 
     async def code(self) -> int:
-        stop = Stop(self._leave)
+        """Talk; the exit code."""
+        stop = Stop(self._leave, self._put_back)
         stop.watch(*ENDING)
         try:
             async with opened(self._services):
@@ -76,6 +74,12 @@ class _Drawn:
     def _around(self) -> Surroundings:
         greeting = _GREETING
         return Surroundings(sys.stdin, self._answers.fileno(), os.environ, here, self._history, greeting)
+
+    def _put_back(self) -> None:
+        """The terminal as it was, when there is no time for anything else."""
+        if self._face is not None:
+            self._face.abandon()
+        termios.tcsetattr(0, termios.TCSANOW, self._modes)
 
     def _leave(self) -> None:
         if self._face is not None:

@@ -42,14 +42,15 @@ BEAT_SECONDS = 25.0
 class Options(Struct, frozen=True):
     """How a process was started: places, environment, settings from flags, a named settings file.
 
-    `resume` tells whether the first conversation of a project is its last one.
+    `resume` tells whether the first conversation of a project is its last one; None leaves that to
+    `terminal.resume`.
     """
 
     places: Places
     environ: Mapping[str, str]
     flags: dict[str, Any] = {}
     config_file: Path | None = None
-    resume: bool = False
+    resume: bool | None = False
 
 
 class Services:
@@ -147,7 +148,11 @@ class Services:
             if name in self._sessions:
                 self._current[self._sessions[name].root] = name
                 return self._sessions[name]
-            return await self._start(await self._shelf.open(name, root, resume=self._options.resume))
+            return await self._start(await self._shelf.open(name, root, resume=self._resumes(root)))
+
+    def _resumes(self, root: Path) -> bool:
+        asked = self._options.resume
+        return self.settings(root).terminal.resume == "project" if asked is None else asked
 
     async def new_session(self, root: Path) -> Session:
         """Begin a conversation; it is the project's current one from now on."""

@@ -4,19 +4,11 @@ import asyncio
 import os
 import signal
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
 from msgspec import Struct
-from prompt_toolkit.application import Application
-from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.filters import Condition
-from prompt_toolkit.history import FileHistory, History, InMemoryHistory
-from prompt_toolkit.layout import Layout
-from prompt_toolkit.layout.containers import HSplit, Window
-from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl
-from prompt_toolkit.output import DummyOutput
 from rich.text import Text
 
 from smith_server.core.events import Envelope
@@ -24,9 +16,10 @@ from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 from smith_server.tui import kitty, shm, spinner, status, theme
 from smith_server.tui.approval import Panel
-from smith_server.tui.completion import LineCompleter, candidates
+from smith_server.tui.completion import Candidate, candidates
 from smith_server.tui.curtain import Curtain
-from smith_server.tui.interrupt import Presses
+from smith_server.tui.entry import Entry, Reader
+from smith_server.tui.interrupt import INTERRUPTED, Presses
 from smith_server.tui.keyboard import Keyboard
 from smith_server.tui.keys import bindings
 from smith_server.tui.pager import Pager
@@ -34,10 +27,8 @@ from smith_server.tui.screen import Screen
 from smith_server.tui.talk import Talk
 from smith_server.tui.transcript import Transcript
 from smith_server.tui.tty import Tty
-from smith_server.tui.view import Choice, Live, frame
+from smith_server.tui.view import Live, frame
 
-FRAME_SECONDS = 1 / 30
-ESCAPE_SECONDS = 0.05
 _KEPT_ROWS = 400
 _RAIN_SECONDS = 0.5
 _PASTES_ON, _PASTES_OFF = "\x1b[?2004h", "\x1b[?2004l"
@@ -75,8 +66,8 @@ class TerminalSession:
         self._began = 0.0
         self._ticking: asyncio.TimerHandle | None = None
         self._curtain = Curtain(self._tty, self.changed, is_able=False)
-        self._buffer = self._made_buffer()
-        self._app = self._made_app()
+        self._entry = Entry(around.history, self._completed, lambda: self._panel.typed(self._now()))
+        self._reader = Reader(self._entry, bindings(self), self._keyboard, self._draw)
         self._open(session)
 
     @property
@@ -95,9 +86,7 @@ class TerminalSession:
         with self._keyboard.raw_mode():
             try:
                 self._begin()
-                await self._app.run_async(handle_sigint=False, set_exception_handler=False)
-            except EOFError:
-                pass
+                await self._reader.run()
             finally:
                 self._end()
 
@@ -117,7 +106,7 @@ class TerminalSession:
     def changed(self) -> None:
         """Draw again, soon."""
         if not self._is_closed:
-            self._app.invalidate()
+            self._reader.changed()
 
     def say(self, text: str, level: str = "info") -> None:
         """Tell the person something."""
@@ -126,8 +115,12 @@ class TerminalSession:
 
     def leave(self) -> None:
         """End the session; what runs is stopped by whoever closes the services."""
-        if self._app.is_running and not self._app.is_done:
-            self._app.exit()
+        self._reader.stop()
+
+    def abandon(self) -> None:
+        """Give the terminal back at once, whatever happens."""
+        if not self._is_closed:
+            self._end()
 
     def finish(self) -> None:
         """Write what came to its end after the last frame."""
@@ -151,7 +144,7 @@ class TerminalSession:
         self._pager.key(key, text)
         if not self._pager.is_open:
             self._pager = None
-            self._app.layout.focus(self._buffer)
+            self._reader.edits(True)
             self._curtain.hold(False)
 
     def answer(self, decision: str) -> None:
@@ -162,57 +155,43 @@ class TerminalSession:
         self._panel.move()
 
     def insert(self, text: str) -> None:
-        self._buffer.insert_text(text.replace("\r\n", "\n").replace("\r", "\n"))
+        self._entry.insert(text)
 
     def newline(self) -> None:
-        self._buffer.insert_text("\n")
+        self._entry.insert("\n")
 
     def enter(self) -> None:
-        state = self._buffer.complete_state
-        if state is not None and state.current_completion is not None:
-            self._buffer.complete_state = None
-            return
-        # Bytes that are no text come as halves of surrogate pairs.
-        text = self._buffer.text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").strip()
-        if not text:
-            return
-        self._buffer.append_to_history()
-        self._buffer.reset()
-        self._panel.sent()
-        self._submit(text)
+        if text := self._entry.take():
+            self._panel.sent()
+            self._submit(text)
 
     def complete(self, *, back: bool = False) -> None:
-        state = self._buffer.complete_state
-        if state is None:
-            self._buffer.start_completion(insert_common_part=True)
-        elif len(state.completions) == 1:
-            self._buffer.apply_completion(state.completions[0])
-        elif back:
-            self._buffer.complete_previous()
-        else:
-            self._buffer.complete_next()
+        self._entry.complete(back=back)
 
     def escape(self) -> None:
-        self._buffer.complete_state = None
+        self._entry.close_choices()
         if self.asks():
             self.answer("no")
         elif self._talk.busy:
             self._talk.cancel()
         else:
-            self._buffer.reset()
+            self._entry.clear()
 
     def interrupt(self) -> None:
-        match self._presses.press(self._now(), runs=self._talk.busy, is_empty=not self._buffer.text):
+        match self._presses.press(self._now(), runs=self._talk.busy, is_empty=not self._entry.text):
             case "stop":
                 self._talk.cancel()
             case "clear":
-                self._buffer.reset()
-            case "leave" | "end":
+                self._entry.clear()
+            case "leave":
                 self.leave()
+            case "end":
+                self.abandon()
+                os._exit(INTERRUPTED)
 
     def end_of_input(self) -> None:
-        if self._buffer.text:
-            self._buffer.delete()
+        if self._entry.text:
+            self._entry.buffer.delete()
         else:
             self.leave()
 
@@ -241,35 +220,8 @@ class TerminalSession:
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
 
-    def _made_buffer(self) -> Buffer:
-        history: History = InMemoryHistory()
-        if self._around.history is not None:
-            history = FileHistory(str(self._around.history))
-        buffer = Buffer(
-            multiline=True,
-            history=history,
-            enable_history_search=True,
-            completer=LineCompleter(lambda line, cursor: candidates(self._services, self.session, line, cursor)),
-            complete_while_typing=Condition(lambda: self._buffer.text.startswith("/")),
-        )
-        buffer.on_text_insert += lambda _: self._panel.typed(self._now())
-        return buffer
-
-    def _made_app(self) -> Application[None]:
-        # Drawn by us: the toolkit's own output goes nowhere, so that nobody else writes to the terminal.
-        self._elsewhere = Window(FormattedTextControl("", focusable=True))
-        line = Window(BufferControl(self._buffer), height=1)
-        app: Application[None] = Application(
-            layout=Layout(HSplit([line, self._elsewhere])),
-            key_bindings=bindings(self),
-            input=self._keyboard,
-            output=DummyOutput(),
-            min_redraw_interval=FRAME_SECONDS,
-            terminal_size_polling_interval=None,
-            after_render=lambda _: self._draw(),
-        )
-        app.ttimeoutlen = app.timeoutlen = ESCAPE_SECONDS
-        return app
+    async def _completed(self, line: str, cursor: int) -> Sequence[Candidate]:
+        return await candidates(self._services, self.session, line, cursor)
 
     def _open(self, session: Session) -> None:
         self._talk = Talk(self._services, session, self._around.cwd, self.changed)
@@ -320,15 +272,14 @@ class TerminalSession:
     def _give_back(self) -> None:
         """Prompts that will not run are typed again, where nothing else is."""
         texts, self._talk.shown.returned = self._talk.shown.returned, []
-        if texts and not self._buffer.text:
-            self._buffer.text = "\n".join(texts)
-            self._buffer.cursor_position = len(self._buffer.text)
+        if texts and not self._entry.text:
+            self._entry.replace("\n".join(texts))
 
     def _page(self, title: str, lines: list[str], *, at_end: bool = False) -> None:
         if self._pager is None and not self._is_closed:
             self._curtain.hold(True)
             self._pager = Pager(self._tty, self._painter, title, lines, at_end=at_end)
-            self._app.layout.focus(self._elsewhere)
+            self._reader.edits(False)
             self.changed()
 
     def _draw(self) -> None:
@@ -339,7 +290,7 @@ class TerminalSession:
             return
         size = self._tty.size()
         shown = self._talk.shown
-        self._panel.follow(shown.asking, self._now(), is_input_empty=not self._buffer.text)
+        self._panel.follow(shown.asking, self._now(), is_input_empty=not self._entry.text)
         finished = [*self._above, *self._talk_transcript.finished(size.columns)]
         self._above = []
         self._rows.extend(finished)
@@ -359,22 +310,13 @@ class TerminalSession:
         return Live(
             self._talk_transcript,
             self._panel,
-            self._buffer.text,
-            self._buffer.cursor_position,
-            self._choices(),
+            self._entry.text,
+            self._entry.cursor,
+            self._entry.choices,
             [text for _, text in shown.queue],
             activity,
             status.bar(self._facts(), shown, width),
         )
-
-    def _choices(self) -> list[Choice]:
-        state = self._buffer.complete_state
-        if state is None:
-            return []
-        return [
-            Choice(each.display_text, each.display_meta_text, at == state.complete_index)
-            for at, each in enumerate(state.completions)
-        ]
 
     def _facts(self) -> status.Facts:
         settings = self._services.settings(self.session.root)

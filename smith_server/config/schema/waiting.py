@@ -26,7 +26,8 @@ NO_EFFECT_YET = frozenset(
         "context_management.summarize",
         "subagents.max_children",
         "subagents.max_depth",
-        "terminal",
+        "terminal.keys",
+        "terminal.theme",
         "web",
     }
 )
