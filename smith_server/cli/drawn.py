@@ -38,17 +38,15 @@ class _Drawn:
         self._modes = termios.tcgetattr(0)
         self._early: list[Envelope] = []
         self._face: TerminalSession | None = None
-        options = options_from(words, resume=words.resume or None)
-        self._history = _history(options.places)
-        self._services = Services(options, Terminal(is_attended=True))
+        self._options = options_from(words, resume=words.resume or None)
 
     async def code(self) -> int:
         """Talk; the exit code."""
         stop = Stop(self._leave, self._put_back)
         stop.watch(*ENDING)
         try:
-            async with opened(self._services):
-                face = await self._talk()
+            async with opened(self._options, Terminal(is_attended=True)) as services:
+                face = await self._talk(services)
         except AgentFailure as problem:
             sys.stderr.write(f"smith: {problem.error.message}\n")
             return stop.code or FAILED
@@ -57,23 +55,23 @@ class _Drawn:
             sys.stderr.write(f"{how_to_go_on(face.session)}\n")
         return stop.code or face.code
 
-    async def _talk(self) -> TerminalSession:
-        self._services.bus.subscribe(self._early.append)
-        session = await self._services.session("", here(project=True))
-        face = self._face = TerminalSession(self._services, session, self._around())
+    async def _talk(self, services: Services) -> TerminalSession:
+        services.bus.subscribe(self._early.append)
+        session = await services.session("", here(project=True))
+        face = self._face = TerminalSession(services, session, self._around())
         if self._words.resume and not session.talk.messages:
             face.say("This project has no conversation to go on with; this is a new one.")
-        await self._services.bus.told()
+        await services.bus.told()
         for envelope in self._early:
             face.take(envelope)
-        self._services.bus.subscribe(face.take)
-        self._services.warm(session.root)
+        services.bus.subscribe(face.take)
+        services.warm(session.root)
         await face.run()
         return face
 
     def _around(self) -> Surroundings:
-        greeting = _GREETING
-        return Surroundings(sys.stdin, self._answers.fileno(), os.environ, here, self._history, greeting)
+        history = _history(self._options.places)
+        return Surroundings(sys.stdin, self._answers.fileno(), os.environ, here, history, _GREETING)
 
     def _put_back(self) -> None:
         """The terminal as it was, when there is no time for anything else."""

@@ -91,6 +91,11 @@ class JsonLines:
         self._has_begun = self._has_begun or isinstance(event, RequestStarted)
         self._flush()
 
+    def say(self, text: str) -> None:
+        """Text that belongs to the result, though no model said it."""
+        self._has_begun = True
+        self._texts.append(text)
+
     def end(self, outcome: TurnOutcome, conversation: str) -> None:
         """Print the last line."""
         self._held.append(result(outcome, "".join(self._texts), self._denied, conversation))

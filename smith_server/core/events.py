@@ -31,6 +31,12 @@ class SessionStopped(Event, frozen=True, tag="session_stopped"):
     reason: str = ""
 
 
+class SessionFailed(Event, frozen=True, tag="session_failed"):
+    """The conversation cannot go on in this process; last event of it."""
+
+    error: AgentError
+
+
 class PromptQueued(Event, frozen=True, tag="prompt_queued"):
     """A prompt came while a turn ran and waits in line."""
 

@@ -1,184 +1,165 @@
-"""Settings, conversation and face become the frozen input of one turn, for the conversation or for a child."""
+"""Settings, conversation and services become the frozen input of one turn, for the conversation or for a child."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Protocol, cast
+from typing import cast
 
 import msgspec
 from msgspec import Struct
 
 from smith_server.config import secrets
 from smith_server.config.schema import Settings
-from smith_server.context.prompt import About, system_prompt
 from smith_server.core.budget import Budget
 from smith_server.core.cancel import CancelToken
 from smith_server.core.editor import Editor, Receipt
 from smith_server.core.errors import ToolRefusal
-from smith_server.core.messages import ToolSpec
 from smith_server.core.ports import Approver, Memory, Request, Stored
 from smith_server.core.report import ReportKind
 from smith_server.core.scope import TurnInput
-from smith_server.core.tool import Tool, spec
 from smith_server.llm.retry import Retries, RetryRules
 from smith_server.policy.decide import RolePolicy
 from smith_server.policy.matrix import check_tool
-from smith_server.policy.roles import Role
-from smith_server.proc.run import Processes
 from smith_server.runtime.actor import Actor, Post
-from smith_server.runtime.dispatch import Children, Prepared
+from smith_server.runtime.dispatch import Prepared
+from smith_server.runtime.execution import Scope, context_for
+from smith_server.runtime.handles import Face, Handles
 from smith_server.runtime.models import provider_settings
-from smith_server.runtime.providers import Providers
 from smith_server.runtime.repositories import ProjectMemory, Scratchpad
+from smith_server.runtime.room import Room
 from smith_server.runtime.session import Inbox, Prompt, Session
 from smith_server.runtime.view import WindowView, rules_of
-from smith_server.store.db import Database
-from smith_server.tools.registry import Parts, all_tools
+from smith_server.tools.registry import Parts
 from smith_server.tools.report import ReportTool
 from smith_server.workspace.paths import locate
-from smith_server.workspace.project import Project, find_project
+from smith_server.workspace.project import Projects
 from smith_server.workspace.texts import Texts
 
 UNKNOWN_WINDOW = 128_000
 """Tokens of a model of which nothing is known."""
 
 
-class Face(Protocol):
-    """What a front-end brings: a name, its open buffers, and a person to ask."""
+class Ways(Struct, frozen=True):
+    """How what happens in a turn gets out: its events, and waiting until they are stored."""
 
-    name: str
-
-    def editor(self, session: Session) -> Editor: ...
-
-    def approver(self, session: Session) -> Approver: ...
-
-
-class Shared(Struct, frozen=True):
-    """What all turns of a process share. `settings` gives them as they are now for a project."""
-
-    face: Face
-    providers: Providers
-    processes: Processes
-    settings: Callable[[Path], Settings]
-    environ: Mapping[str, str]
-    database: Database
     post: Post
     stored: Stored
 
 
 class Kept(Struct):
-    """What a conversation keeps from turn to turn: its editor, what it knows of files, its view, its places."""
+    """What a conversation keeps from turn to turn: its editor, what it knows of files, its view."""
 
     session: Session
     editor: Editor
     texts: Texts
-    limit: asyncio.Semaphore
     view: WindowView | None = None
 
 
 class Assembler:
-    """Builds turn inputs."""
+    """Builds turn inputs out of the services."""
 
-    def __init__(self, shared: Shared) -> None:
-        self._shared = shared
+    def __init__(self, handles: Handles, environ: Mapping[str, str], ways: Ways) -> None:
+        self._handles = handles
+        self._environ = environ
+        self._ways = ways
         self._kept: dict[str, Kept] = {}
-        self._specs: dict[tuple[str, float], tuple[ToolSpec, ...]] = {}
+        self._projects = Projects()
 
-    async def turn_input(self, session: Session, role: Role, prompt: Prompt, token: CancelToken) -> TurnInput:
+    async def turn_input(self, session: Session, prompt: Prompt, token: CancelToken) -> TurnInput:
         """The input of a turn of the conversation itself. Raises `AgentFailure` when no model can be had."""
-        settings = self._shared.settings(session.root)
-        kept = self._keep(session, settings)
-        cwd = prompt.cwd or session.root
-        actor = Actor(session.id, session.root, cwd, role, session.talk, session.turn, session.emit)
-        turn = await self._input(actor, kept, kept.texts, prompt.model or session.model, token)
+        actor = await self._actor(session, prompt.cwd or session.root)
+        kept = self._keep(session, actor.settings)
+        turn = await self._input(actor, kept, kept.texts, token, prompt.model or session.model)
         return msgspec.structs.replace(turn, inbox=session.inbox)
 
-    async def system_prompt(self, session: Session, role: Role) -> str:
+    async def system_prompt(self, session: Session) -> str:
         """The system prompt that the next turn of this conversation sends."""
-        actor = Actor(session.id, session.root, session.root, role, session.talk, "", session.emit)
-        return await self._prompt(actor, await asyncio.to_thread(find_project, session.root))
+        return await self._prompt(await self._actor(session, session.root))
+
+    async def memory(self, root: Path) -> ProjectMemory | None:
+        """What the project of a folder remembers; None without a project that has an identity."""
+        return self._memory(await self.scope(root))
+
+    async def scope(self, cwd: Path) -> Scope:
+        """Where a turn that is asked from `cwd` works."""
+        return Scope(cwd, await self._projects.find(cwd))
+
+    async def _actor(self, session: Session, cwd: Path) -> Actor:
+        handles = self._handles
+        loaded = handles.config.loaded(session.root)
+        role = handles.role.active(session.role, loaded.settings.active_role or "")
+        context = context_for(session.id, role.name, loaded, handles.by_name())
+        scope = await self.scope(cwd)
+        room = Room(loaded.settings.subagents)
+        return Actor(session.id, session.root, scope, context, role, session.talk, session.turn, session.emit, room)
 
     async def _child(self, kept: Kept, actor: Actor, token: CancelToken) -> Prepared:
-        """The input of a child: texts, list and budget of its own, the conversation's editor and places."""
-        texts = Texts(
-            kept.editor,
-            rebase=self._shared.settings(actor.root).editor.rebase,
-            environment=self._shared.environ,
-        )
-        turn = await self._input(actor, kept, texts, "", token)
+        """The input of a child: texts, list and budget of its own, the conversation's editor."""
+        texts = Texts(kept.editor, rebase=actor.settings.editor.rebase, environment=self._environ)
+        turn = await self._input(actor, kept, texts, token)
         return Prepared(turn, cast(ReportTool, turn.tools["report"]))
 
-    async def _input(self, actor: Actor, kept: Kept, texts: Texts, model: str, token: CancelToken) -> TurnInput:
-        shared, settings = self._shared, self._shared.settings(actor.root)
-        project = await asyncio.to_thread(find_project, actor.cwd)
-        provider, model = await shared.providers.pick(settings, model, actor.role.name, actor.emit)
-        tools = all_tools(self._parts(actor, kept, texts, project, settings))
+    async def _input(self, actor: Actor, kept: Kept, texts: Texts, token: CancelToken, model: str = "") -> TurnInput:
+        handles, settings = self._handles, actor.settings
+        provider, model = await handles.model.pick(settings, model, actor.role.name, actor.emit)
+        tools = handles.tool.tools(self._parts(actor, kept, texts))
+        without = ("dispatch",) if actor.room.is_closed_at(actor.depth) else ()
         own = provider_settings(settings, provider.name)
         frame = Request(
             model,
-            await self._prompt(actor, project),
+            await self._prompt(actor),
             (),
-            self._offered(actor.role, tools, settings.bash.timeout),
+            handles.tool.offered(actor.role, tools, settings.bash.timeout, without),
             own.max_output_tokens,
             own.temperature,
             settings.defaults.stream,
         )
         return TurnInput(
             provider=provider,
-            view=self._view(actor, kept, settings, frame),
+            view=self._view(actor, kept, frame),
             tools=tools,
             policy=RolePolicy(actor.role.row, settings.approval.mode),
-            approver=_approver(shared.face, kept.session, actor),
+            approver=_approver(handles.ui, kept.session, actor),
             editor=kept.editor,
             inbox=Inbox(),
             retries=Retries(_retry_rules(settings)),
-            stored=shared.stored,
+            stored=self._ways.stored,
             token=token,
-            cwd=actor.cwd,
-            mask=secrets.mask(shared.environ, secrets.variables_of(settings)),
+            cwd=actor.scope.cwd,
+            mask=secrets.mask(self._environ, secrets.variables_of(settings)),
             adopt=partial(_adopt, texts),
             budget=Budget(settings.tool_step_budget, settings.max_requests),
             save_before_run=settings.editor.save_before_run,
         )
 
-    def _parts(self, actor: Actor, kept: Kept, texts: Texts, project: Project | None, settings: Settings) -> Parts:
-        scratchpad = Scratchpad(self._shared.database, actor.conversation)
+    def _parts(self, actor: Actor, kept: Kept, texts: Texts) -> Parts:
+        handles, settings = self._handles, actor.settings
+        scratchpad = Scratchpad(handles.persistence, actor.conversation)
         prepare = partial(self._child, kept)
         return Parts(
             texts,
-            self._shared.processes,
+            handles.tool.processes,
             scratchpad,
-            self._memory(project),
-            Children(actor, prepare, self._shared.post, scratchpad, kept.limit),
+            self._memory(actor.scope),
+            handles.dispatch.children(actor, prepare, self._ways.post, scratchpad),
             settings.bash.timeout,
             settings.bash.max_output_bytes,
             cast(ReportKind, actor.role.row) if actor.job else None,
         )
 
-    def _memory(self, project: Project | None) -> Memory | None:
-        return ProjectMemory(self._shared.database, project.id) if project is not None and project.id else None
+    def _memory(self, scope: Scope) -> ProjectMemory | None:
+        return ProjectMemory(self._handles.persistence, scope.project_id) if scope.project_id else None
 
-    async def _prompt(self, actor: Actor, project: Project | None) -> str:
-        settings = self._shared.settings(actor.root)
-        memory = self._memory(project)
-        entries = await memory.list() if memory is not None else ()
-        about = About(actor.cwd, project, settings.index_file, tuple(entries))
-        return await asyncio.to_thread(system_prompt, actor.role.prompt_profile, about)
+    async def _prompt(self, actor: Actor) -> str:
+        memory: Memory | None = self._memory(actor.scope)
+        return await self._handles.prompt.build(actor.role, actor.scope, memory, actor.settings.index_file)
 
-    def _offered(self, role: Role, tools: Mapping[str, Tool], seconds: float) -> tuple[ToolSpec, ...]:
-        """What the model of a role is told of its tools; described once."""
-        key = (role.name, seconds)
-        if key not in self._specs:
-            offered = [tool for name, tool in tools.items() if check_tool(role.row, name) == "allow"]
-            self._specs[key] = tuple(map(spec, offered))
-        return self._specs[key]
-
-    def _view(self, actor: Actor, kept: Kept, settings: Settings, frame: Request) -> WindowView:
+    def _view(self, actor: Actor, kept: Kept, frame: Request) -> WindowView:
         """A conversation keeps its view, so that a request goes on where the last one ended."""
         rules = rules_of(
-            settings.context_management,
+            actor.settings.context_management,
             can_recall=check_tool(actor.role.row, "recall") == "allow",
             window=UNKNOWN_WINDOW,
             output_limit=frame.max_output_tokens or 0,
@@ -194,11 +175,10 @@ class Assembler:
     def _keep(self, session: Session, settings: Settings) -> Kept:
         kept = self._kept.get(session.id)
         if kept is None:
-            editor = self._shared.face.editor(session)
-            texts = Texts(editor, rebase=settings.editor.rebase, environment=self._shared.environ)
+            editor = self._handles.ui.editor(session)
+            texts = Texts(editor, rebase=settings.editor.rebase, environment=self._environ)
             editor.on_late(lambda change, receipt: _late(session, texts, change, receipt))
-            limit = asyncio.Semaphore(settings.subagents.max_parallel)
-            kept = self._kept[session.id] = Kept(session, editor, texts, limit)
+            kept = self._kept[session.id] = Kept(session, editor, texts)
         return kept
 
 

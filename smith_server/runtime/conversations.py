@@ -87,7 +87,8 @@ class Shelf:
 
     async def release(self, names: Iterable[str]) -> None:
         """Let other processes write these conversations."""
-        await self._database.call(partial(self._release, list(names)))
+        if held := list(names):
+            await self._database.call(partial(self._release, held))
 
     def _last(self, root: str, connection: apsw.Connection) -> Opened | None:
         name = conversations.pointer(connection, root)

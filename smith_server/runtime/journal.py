@@ -89,6 +89,11 @@ class Journal:
         """Wait until everything taken so far is stored, or the store has been given up on."""
         await self._settle(CALL_SECONDS)
 
+    async def begin(self, conversation: str) -> None:
+        """Give a conversation that has had no turn yet its place in the store."""
+        if conversation in self._roots:
+            await self._database.call(partial(self._create, name=conversation))
+
     async def _settle(self, seconds: float) -> None:
         if self._task is None or self._task.done():
             if not self._backlog:
@@ -125,25 +130,34 @@ class Journal:
     def _apply(self, writes: list[Write], ends: bool, connection: apsw.Connection) -> None:
         with transaction(connection, ends):
             for write in writes:
-                if isinstance(write, OpenTurn) and write.conversation in self._roots:
-                    self._create(connection, write)
+                if isinstance(write, OpenTurn) and not write.job and write.conversation in self._roots:
+                    self._create(connection, write.conversation)
+                    self._use(connection, write.conversation, write.prompt)
             tokens = {name: held.token for name, held in self.leases.items()}
             turns.apply(connection, writes, full_sync=ends, tokens=tokens)
 
-    def _create(self, connection: apsw.Connection, write: OpenTurn) -> None:
-        """The first turn of a conversation brings its header, the right to write it, and its place as the last one."""
-        if conversations.get(connection, write.conversation) is not None:
+    def _create(self, connection: apsw.Connection, name: str) -> None:
+        """The header of a conversation, and the right to write it."""
+        if conversations.get(connection, name) is not None:
             return
-        root = self._roots[write.conversation]
+        root = self._roots[name]
         project = find_project(Path(root))
         identity = project.id if project is not None and project.id else None
-        header = Header(write.conversation, root, _title(write.prompt), project_id=identity)
-        conversations.create(connection, header)
-        self.leases[write.conversation] = lease.take(connection, write.conversation, self._holder, self._face)
+        conversations.create(connection, Header(name, root, project_id=identity))
+        self.leases[name] = lease.take(connection, name, self._holder, self._face)
+
+    def _use(self, connection: apsw.Connection, name: str, prompt: str) -> None:
+        """The first turn of a conversation gives it a title, and makes it the one to go on with."""
+        if turns.next_turn(connection, name) > 1:
+            return
+        header = conversations.get(connection, name)
+        if header is not None and not header.title:
+            conversations.set_title(connection, name, _title(prompt))
+        root = self._roots[name]
         last = conversations.pointer(connection, root)
         other = lease.held(connection, last) if last else None
         if other is None or other.holder == self._holder:
-            conversations.point(connection, root, write.conversation)
+            conversations.point(connection, root, name)
 
     def _tell(self, error: AgentError) -> None:
         """Once until the store works again; the conversation is the one that waits."""

@@ -1,6 +1,6 @@
 """Providers at work: built once per choice, shared by all conversations of the process."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from smith_server.config.schema import Settings
@@ -8,11 +8,11 @@ from smith_server.core.errors import failure
 from smith_server.core.events import Notice
 from smith_server.core.ports import Emit, Provider
 from smith_server.llm.http import Connections
-from smith_server.llm.presets import host_of, is_loopback
+from smith_server.llm.presets import PRESETS, host_of, is_loopback
 from smith_server.llm.probe import answers
 from smith_server.llm.provider import HttpProvider
 from smith_server.llm.scripted import ScriptedProvider
-from smith_server.runtime.models import Choice, choose_model, choose_provider, only_model
+from smith_server.runtime.models import Choice, choose_model, choose_provider, only_model, provider_settings
 
 
 class Providers:
@@ -42,6 +42,12 @@ class Providers:
             self._said.add(choice.why)
             emit(Notice(level="info", text=f"Using {model} of {choice.preset.name}: {choice.why}."))
         return provider, model
+
+    def known(self, settings: Settings) -> Sequence[str]:
+        """The models that the settings name, for completion."""
+        named = [*settings.models.values(), settings.default_model]
+        named += [provider_settings(settings, name).model for name in PRESETS]
+        return sorted({name for name in named if name})
 
     async def warm(self, settings: Settings) -> None:
         """Load what requests need, and open the connection, before the first prompt waits for it.

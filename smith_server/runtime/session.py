@@ -27,6 +27,7 @@ from smith_server.core.turn import TurnEnd, run_turn
 from smith_server.runtime.approvals import Approvals
 from smith_server.runtime.bus import Bus
 from smith_server.runtime.ending import ended, last_event
+from smith_server.runtime.lifecycle import Life
 from smith_server.runtime.outcome import CancelOutcome, TurnOutcome, TurnRecord
 
 CANCEL_SECONDS = 0.5
@@ -43,12 +44,19 @@ class Prompt(Struct, frozen=True):
 
 
 class Ticket(Struct, eq=False):
-    """A prompt in line; `done` gets the outcome of its turn. `waited` when it did not run at once."""
+    """A prompt in line; `begun` gets the id of its turn, `done` the outcome. `waited` when it did not run at once."""
 
     id: str
     prompt: Prompt
+    begun: asyncio.Future[str]
     done: asyncio.Future[TurnOutcome]
     waited: bool = True
+
+    @classmethod
+    def of(cls, prompt: Prompt, name: str = "", *, waited: bool = True) -> "Ticket":
+        """A ticket for `prompt`, with a name of its own unless it has one."""
+        loop = asyncio.get_running_loop()
+        return cls(name or secrets.token_urlsafe(9), prompt, loop.create_future(), loop.create_future(), waited)
 
 
 class Inbox:
@@ -100,6 +108,7 @@ class Session:
         self._prepare = prepare
         self.role = ""
         self.model = ""
+        self.life = Life()
         self._queue: deque[Ticket] = deque()
         self._task: asyncio.Task[None] | None = None
         self._running: tuple[TurnRecord, CancelToken, Ticket] | None = None
@@ -119,10 +128,11 @@ class Session:
 
         Raises a `policy` failure `turn_active` when busy and not allowed to wait.
         """
+        self.life.require_running()
         if self.busy and not queue:
             raise failure("policy", "turn_active", "A turn is running. Cancel it, or send the prompt with `queue`.")
         waits = self.busy
-        ticket = Ticket(secrets.token_urlsafe(9), prompt, asyncio.get_running_loop().create_future(), waits)
+        ticket = Ticket.of(prompt, waited=waits)
         self._queue.append(ticket)
         if waits:
             self.emit(PromptQueued(id=ticket.id, text=prompt.text))
@@ -134,7 +144,7 @@ class Session:
     def hold(self, prompts: Iterable[tuple[str, str]]) -> None:
         """Put back prompts (id, text) that waited when an earlier process ended; they run before the next one."""
         for name, text in prompts:
-            self._queue.append(Ticket(name, Prompt(text), asyncio.get_running_loop().create_future()))
+            self._queue.append(Ticket.of(Prompt(text), name))
 
     def waiting(self) -> Sequence[tuple[str, str]]:
         """The prompts in line: id and text."""
@@ -161,8 +171,13 @@ class Session:
             self._queue.remove(ticket)
             self._drop(ticket)
 
-    async def close(self) -> None:
+    def start(self) -> None:
+        """Take prompts from now on."""
+        self.life = self.life.start()
+
+    async def close(self, reason: str = "") -> None:
         """End the work of this conversation. Prompts in line stay stored and wait for whoever opens it next."""
+        self.life = self.life.stop(reason)
         while self._queue:
             self._queue.popleft().done.set_result(TurnOutcome("", "cancelled"))
         await self._stop(())
@@ -188,6 +203,7 @@ class Session:
     async def _turn(self, ticket: Ticket) -> None:
         record, token = TurnRecord(self.talk.begin_turn()), CancelToken()
         self._running = (record, token, ticket)
+        ticket.begun.set_result(record.turn)
         self.emit(TurnStarted(text=ticket.prompt.text, queued=ticket.id if ticket.waited else ""))
         message = UserMessage(self.talk.mint(), ticket.prompt.text, ticket.prompt.attached)
         self.talk.add(message)
@@ -210,7 +226,7 @@ class Session:
 
     async def _next_prompt(self, text: str, *, dropped: bool) -> None:
         """Words that came too late for their turn."""
-        ticket = Ticket(secrets.token_urlsafe(9), Prompt(text), asyncio.get_running_loop().create_future())
+        ticket = Ticket.of(Prompt(text))
         if dropped:
             self._drop(ticket)
             return

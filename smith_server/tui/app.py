@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TextIO
 
@@ -12,11 +12,11 @@ from msgspec import Struct
 from rich.text import Text
 
 from smith_server.core.events import Envelope
+from smith_server.runtime.completion import Completion
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 from smith_server.tui import kitty, shm, spinner, status, theme
 from smith_server.tui.approval import Panel
-from smith_server.tui.completion import Candidate, candidates
 from smith_server.tui.curtain import Curtain
 from smith_server.tui.entry import Entry, Reader
 from smith_server.tui.interrupt import INTERRUPTED, Presses
@@ -220,8 +220,8 @@ class TerminalSession:
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
 
-    async def _completed(self, line: str, cursor: int) -> Sequence[Candidate]:
-        return await candidates(self._services, self.session, line, cursor)
+    async def _completed(self, line: str, cursor: int) -> Completion:
+        return await self._services.complete(line, cursor, self.session)
 
     def _open(self, session: Session) -> None:
         self._talk = Talk(self._services, session, self._around.cwd, self.changed)
@@ -230,7 +230,7 @@ class TerminalSession:
         self._talk.replay()
 
     def _begin(self) -> None:
-        settings = self._services.settings(self.session.root)
+        settings = self._services.handles.config.settings(self.session.root)
         if settings.terminal.rain and kitty.may_show(self._around.environ):
             self._curtain.is_able, typed = kitty.ask(self._tty, self._keyboard.fileno())
             self._keyboard.put_back(typed)
@@ -264,6 +264,8 @@ class TerminalSession:
         result = await self._talk.command(line)
         if result.page:
             self._page(result.title, result.page.split("\n"))
+        if result.data.get("quit"):
+            self.leave()
         chosen = self._services.known(str(result.data.get("conversation", "")))
         if chosen is not None and chosen is not self.session:
             self._above += self._talk_transcript.finished(self._tty.size().columns)
@@ -319,7 +321,7 @@ class TerminalSession:
         )
 
     def _facts(self) -> status.Facts:
-        settings = self._services.settings(self.session.root)
+        settings = self._services.handles.config.settings(self.session.root)
         model = self._talk.shown.model or self.session.model or settings.default_model or ""
         role = self._services.role(self.session).name
         return status.Facts(model, role, settings.approval.mode, _shortened(self.session.root))

@@ -256,6 +256,10 @@ class Conversation:
     def _stopped(self, event: on.SessionStopped) -> None:
         self._end("idle")
 
+    def _session_failed(self, event: on.SessionFailed) -> None:
+        self._end("error")
+        self.notice("error", event.error.message)
+
     def _completed(self, event: on.TurnCompleted) -> None:
         self._end("idle", event.usage)
         if event.stop_reason == "budget_exhausted":
@@ -307,6 +311,7 @@ _HANDLERS: dict[type[on.Event], Callable[[Conversation, Any], None]] = {
     on.PersistenceFailed: Conversation._not_stored,
     on.TurnCancelRequested: Conversation._cancelling,
     on.SessionStopped: Conversation._stopped,
+    on.SessionFailed: Conversation._session_failed,
     on.TurnCompleted: Conversation._completed,
     on.TurnCancelled: Conversation._cancelled,
     on.TurnFailed: Conversation._failed,

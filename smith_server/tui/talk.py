@@ -9,7 +9,6 @@ from smith_server.core.errors import AgentFailure
 from smith_server.core.events import Envelope
 from smith_server.core.messages import Message
 from smith_server.runtime.commands.result import Result
-from smith_server.runtime.commands.table import run_line
 from smith_server.runtime.inspect import page
 from smith_server.runtime.replay import as_events
 from smith_server.runtime.services import Services
@@ -62,10 +61,10 @@ class Talk:
 
     async def command(self, line: str) -> Result:
         """Run a command line; what it says is shown, but for pages."""
-        result = await run_line(line, self.session, self.services)
+        result: Result = await self.services.run_line(line, self.session)
         if result.error is not None:
             self.shown.answer_command(line, result.error.message, "error")
-        elif not result.page:
+        elif result.text:
             self.shown.answer_command(line, result.text)
         return result
 

@@ -54,6 +54,7 @@ EVENTS: tuple[Event, ...] = (
     events.TurnCancelled(usage=USED),
     events.TurnFailed(error=ERROR, usage=USED),
     events.SessionStopped(reason="done"),
+    events.SessionFailed(error=ERROR),
 )
 OUTCOME = TurnOutcome("t000001", "completed", "there.", None, USED, ("bash",))
 

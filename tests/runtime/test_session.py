@@ -42,6 +42,7 @@ class Stage:
         self.provider = FakeProvider()
         self.changes: dict[str, Any] = {}
         self.session = Session("c1", Path("/nowhere"), Conversation(), self.bus, self.prepare)
+        self.session.start()
 
     async def prepare(self, session: Session, prompt: Prompt, token: CancelToken) -> TurnInput:
         return turn_input(self.provider, token=token, inbox=session.inbox, approver=session.approvals, **self.changes)
@@ -135,6 +136,7 @@ async def test_what_cannot_be_prepared_fails_the_turn_and_keeps_the_prompt(stage
         raise failure("policy", "no_provider", "set a key")
 
     session = Session("c1", Path("/nowhere"), Conversation(), stage.bus, fails)
+    session.start()
     outcome = await (await session.submit(Prompt("hi"))).done
     assert outcome.error is not None
     assert (outcome.stop_reason, outcome.error.code) == ("error", "no_provider")

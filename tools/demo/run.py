@@ -1,4 +1,4 @@
-"""`tools/try demo`: a real Neovim, a real server, a real terminal session; only the model's words are written beforehand.
+"""`tools/try demo`: a real Neovim, server and terminal session; only the model's words are written beforehand.
 
 Takes the Neovim to use as its argument. The exit code is 0 only when every step really happened.
 """
@@ -41,6 +41,7 @@ def variables_for(project: Path, script: str) -> dict[str, str]:
     """The variables of everything in the demo: nothing of whoever runs it, and the words of a script."""
     home = project.parent / "home"
     return {
+        "TERM": "xterm-256color",
         **os.environ,
         **{f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("CACHE", "CONFIG", "DATA", "STATE")},
         "SMITH_HOME": str(home / "smith"),

@@ -38,7 +38,7 @@ class TerminalSession:
         self._process = subprocess.Popen(
             [sys.executable, "-c", _OWN, *command],
             cwd=folder,
-            env={"TERM": "xterm-256color"} | dict(variables),
+            env=variables if visible else {**variables, "TERM": "xterm-256color"},
             stdin=slave,
             stdout=slave,
             stderr=slave,

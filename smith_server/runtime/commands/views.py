@@ -10,7 +10,7 @@ from smith_server.store.excerpt import Excerpt
 
 async def usage(rest: str, session: Session, services: Services) -> Result:
     """Tokens of the whole conversation, earlier processes included."""
-    used = await services.usage(session.id)
+    used = await services.library.usage(session.id)
     lines = [
         f"requests      {used.requests:>10,}",
         f"input         {used.input:>10,}",

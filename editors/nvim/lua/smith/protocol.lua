@@ -17,8 +17,10 @@ return {
   command = {
     answer = 'smith.answer',
     cancel = 'smith.cancel',
+    complete = 'smith.complete',
     conversations = 'smith.conversations',
     inspect = 'smith.inspect',
+    prompt = 'smith.prompt',
     slash = 'smith.slash',
     status = 'smith.status',
     steer = 'smith.steer',
