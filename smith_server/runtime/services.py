@@ -85,8 +85,12 @@ class Services:
             if name in self._sessions:
                 self._current[self._sessions[name].root] = name
                 return self._sessions[name]
-            opened = await self.handles.conversation.open(name, root, resume=self._options.resume)
+            opened = await self.handles.conversation.open(name, root, resume=self._resumes(root))
             return await self._start(opened)
+
+    def _resumes(self, root: Path) -> bool:
+        asked = self._options.resume
+        return self.handles.config.settings(root).terminal.resume == "project" if asked is None else asked
 
     async def new_session(self, root: Path) -> Session:
         """Begin a conversation; it is the project's current one from now on."""
