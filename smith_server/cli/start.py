@@ -18,15 +18,14 @@ from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 
 
-def options_from(words: argparse.Namespace, *, resume: bool, more: dict[str, Any] | None = None) -> Options:
+def options_from(words: argparse.Namespace, *, resume: bool | None, more: dict[str, Any] | None = None) -> Options:
     """How this process runs: places, environment, and the flags as settings."""
     found = places(os.environ, Path.home())
     flags: dict[str, Any] = dict(more or {})
     if words.provider:
         flags["defaults"] = {"provider": words.provider}
-    if words.model:
-        flags["default_model"] = words.model
-    return Options(found, dict(os.environ), flags, Path(words.config) if words.config else None, resume)
+    file = Path(words.config) if words.config else None
+    return Options(found, dict(os.environ), flags, file, resume, model=words.model)
 
 
 def here(*, project: bool = False) -> Path:
@@ -36,6 +35,16 @@ def here(*, project: bool = False) -> Path:
     except FileNotFoundError:
         raise failure("policy", "no_folder", "The folder you are in does not exist any more. Go to another.") from None
     return project_root(folder) if project else folder
+
+
+def is_command(line: str) -> bool:
+    """Whether a line is a command and no prompt."""
+    return line.startswith("/") and not line.startswith("//")
+
+
+def spoken(line: str) -> str:
+    """The prompt that a line means: of two slashes at its beginning the first only says that it is no command."""
+    return line[1:] if line.startswith("//") else line
 
 
 @asynccontextmanager

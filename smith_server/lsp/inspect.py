@@ -64,6 +64,7 @@ class Inspect:
             "parts": _parts(found),
             "tokens": found.shown.estimate,
             "ceiling": found.ceiling,
+            "is_compacted_first": found.shown.estimate > found.trigger,
             "elided": found.shown.elided,
             "dropped": found.shown.dropped,
         }

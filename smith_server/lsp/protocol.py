@@ -29,43 +29,45 @@ CANCEL = "smith.cancel"
 INSPECT = "smith.inspect"
 ANSWER = "smith.answer"
 CONVERSATIONS = "smith.conversations"
+JOBS = "smith.jobs"
 STATUS = "smith.status"
+COMPLETE = "smith.complete"
+PROMPT = "smith.prompt"
 
-COMMANDS = (TURN, STEER, QUEUE, SLASH, CANCEL, INSPECT, ANSWER, CONVERSATIONS, STATUS)
+COMMANDS = (TURN, STEER, QUEUE, SLASH, CANCEL, INSPECT, ANSWER, CONVERSATIONS, JOBS, STATUS, COMPLETE, PROMPT)
 
 LANGUAGE = "smith"
 """Language id of documents that are prompts."""
 
 
 class Diagnostic(Struct, frozen=True, forbid_unknown_fields=False):
-    """A diagnostic as far as a model is told of it; `severity` is 1 (error) to 4 (hint)."""
+    """A problem that the editor shows, in the parts of LSP's `Diagnostic` that are told to a model."""
 
     range: Range
     message: str
-    severity: int = 1
-    source: str = ""
-    code: int | str = ""
+    severity: int | None = None
+    source: str | None = None
 
 
 class TurnContext(Struct, frozen=True, forbid_unknown_fields=False):
-    """Where the person was when they sent the prompt: file, selection and its text, folder, and the diagnostics that
-    they mean, as LSP has them."""
+    """Where the person was when they sent the prompt: file, selection and its text, problems shown there, folder."""
 
     uri: str = ""
     range: Range | None = None
     selection: str = ""
-    cwd: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
+    cwd: str = ""
 
 
 class TurnArguments(Struct, frozen=True):
     """`smith.turn`: run a prompt. Without `wait` the answer comes at once; without `queue` a busy one refuses.
 
-    `role` and `model` hold for this turn alone. `mode` and `attachments` are for later versions: what is not empty is
-    refused with the code `not_supported`.
+    `document` is an open document whose text is the prompt, instead of `text`. `role` and `model` hold for this turn
+    alone. `mode` and `attachments` are for later versions: what is not empty is refused with the code `not_supported`.
     """
 
-    text: str
+    text: str = ""
+    document: str = ""
     conversation: str = ""
     role: str = ""
     mode: str = ""
@@ -89,6 +91,28 @@ class TurnAnswer(Struct, frozen=True, omit_defaults=True):
     text: str = ""
     error: dict[str, Any] | None = None
     usage: dict[str, int] = {}
+
+
+class CompleteArguments(Struct, frozen=True):
+    """`smith.complete`: what may stand at the `cursor` (characters, not bytes) of a command line."""
+
+    line: str
+    cursor: int
+    conversation: str = ""
+
+
+class CompleteAnswer(Struct, frozen=True):
+    """Candidates, `{text, detail}` each, for the characters `start` to `end` of the line."""
+
+    start: int
+    end: int
+    candidates: tuple[dict[str, str], ...] = ()
+
+
+class PromptArguments(Struct, frozen=True):
+    """`smith.prompt`: open an empty prompt document about a place; what is sent from it carries that place."""
+
+    context: TurnContext = TurnContext()
 
 
 class SteerArguments(Struct, frozen=True):
@@ -157,7 +181,8 @@ class InspectArguments(Struct, frozen=True):
     each message with `hash` and `size` (characters). `edit` gives `message` the text `text`, `delete` removes it with
     what belongs to it; both are refused while a turn runs (policy/`turn_active`) and when `expect` is not the hash of
     the message (persistence/`changed`). `request` is the exact next request, with the prompt `text` if there is one:
-    `{provider, request, parts: [{part, size, tokens}], tokens, ceiling, elided, dropped}`.
+    `{provider, request, parts: [{part, size, tokens}], tokens, ceiling, elided, dropped}`; with `is_compacted_first`
+    it is so large that room is made before it is sent.
     """
 
     op: str = "list"
@@ -199,6 +224,15 @@ class ConversationsArguments(Struct, frozen=True):
     message: str = ""
     here: bool = False
     root: str = ""
+
+
+class JobsArguments(Struct, frozen=True):
+    """`smith.jobs`: `list` the commands in the background, `output` of one from byte `since` on, `kill` one."""
+
+    op: str = "list"
+    conversation: str = ""
+    id: str = ""
+    since: int = 0
 
 
 class StatusArguments(Struct, frozen=True):

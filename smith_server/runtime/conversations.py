@@ -8,10 +8,11 @@ from typing import Literal
 import apsw
 from msgspec import Struct, structs
 
+from smith_server.core.compaction import Compaction
 from smith_server.core.errors import AgentError, AgentFailure, failure
 from smith_server.core.messages import Message, Usage
 from smith_server.runtime.line import Prompt, restored
-from smith_server.store import conversations, follow, lease, turns, usage
+from smith_server.store import compaction, conversations, follow, lease, turns, usage
 from smith_server.store.conversations import Header
 from smith_server.store.db import Database
 from smith_server.store.follow import Cursor
@@ -44,6 +45,7 @@ class Opened(Struct, frozen=True):
     told: tuple[str, ...] = ()
     role: str = ""
     model: str = ""
+    compactions: tuple[Compaction, ...] = ()
     lease: Lease | None = None
     holder: Lease | None = None
     cursor: Cursor | None = None
@@ -243,6 +245,7 @@ def _read(connection: apsw.Connection, header: Header) -> Opened:
         tuple(problem.message for problem in transcript.problems),
         role=header.role or "",
         model=header.model or "",
+        compactions=compaction.load(connection, header.id),
     )
 
 

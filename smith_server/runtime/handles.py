@@ -11,6 +11,7 @@ from typing import Any, Protocol, get_type_hints
 from smith_server.core.editor import Editor
 from smith_server.core.ports import Approver
 from smith_server.policy.roles import RoleCatalog
+from smith_server.runtime.completion import Completion
 from smith_server.runtime.configuration import Configuration
 from smith_server.runtime.conversations import Shelf
 from smith_server.runtime.dispatch import Dispatching
@@ -36,6 +37,9 @@ class Commands(Protocol):
 
     async def run(self, line: str, session: Session, services: Any) -> Any:
         """Run `line`; what goes wrong is told in the result."""
+
+    async def complete(self, line: str, cursor: int, session: Session, services: Any) -> Completion:
+        """What may stand at a place of a line."""
 
     def names(self) -> tuple[str, ...]:
         """The commands there are."""

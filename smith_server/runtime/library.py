@@ -2,17 +2,22 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
 import apsw
 from msgspec import Struct
 
+from smith_server.core.compaction import Compaction
+from smith_server.core.errors import failure
 from smith_server.core.messages import Message, Usage
 from smith_server.runtime.repositories import Scratchpad
-from smith_server.store import conversations, jobs, lease, messages, pages, usage
+from smith_server.store import compaction, conversations, jobs, lease, messages, pages, usage
+from smith_server.store.codec import encode_json
 from smith_server.store.conversations import Header
 from smith_server.store.db import Database
+from smith_server.store.export import export
 from smith_server.store.jobs import Job
 from smith_server.store.lease import Lease
 from smith_server.store.pages import Page
@@ -54,6 +59,10 @@ class Library:
         loaded = await self._database.call(partial(conversations.load, conversation=conversation))
         return loaded.messages
 
+    async def compactions(self, conversation: str) -> Sequence[Compaction]:
+        """What of it is not sent any more, as a record for each time that this was decided."""
+        return await self._database.call(partial(compaction.load, conversation=conversation))
+
     async def page(self, conversation: str, limit: int, before: str = "") -> Page:
         """A part of a conversation as it was said, children included; see `store/pages.py`."""
         read = partial(pages.page, conversation=conversation, limit=limit, before=before)
@@ -94,6 +103,13 @@ class Library:
         """The model of a conversation from the next turn on."""
         await self._database.call(partial(conversations.set_model, conversation=conversation, model=model))
 
+    async def export(self, conversation: str, path: Path) -> int:
+        """Write everything that is stored of a conversation into a new file, a record per line; how many lines.
+
+        Raises a `schema` failure `exists` or `not_writable`.
+        """
+        return await self._database.call(partial(_export, conversation=conversation, path=path))
+
     async def edit(self, conversation: str, held: Lease | None, edit: Edit) -> Message:
         """Give a message another text; what is stored then. Raises as `store/messages.py` does."""
         assert edit.text is not None, "without a text it is a removal"
@@ -116,3 +132,20 @@ def _changed(conversation: str, held: Lease | None, change: Callable[..., T], co
         if held is not None:
             lease.require(connection, {conversation: held.token})
         return change(connection, conversation)
+
+
+def _export(connection: apsw.Connection, conversation: str, path: Path) -> int:
+    # The first record comes before the file is made: there is none of a conversation that is not stored.
+    records = export(connection, conversation)
+    lines, count = [encode_json(next(records))], 0
+    try:
+        with path.open("x", encoding="ascii") as file:
+            for line in chain(lines, map(encode_json, records)):
+                file.write(f"{line}\n")
+                count += 1
+    except FileExistsError:
+        raise failure("schema", "exists", f"{path} is there already. Give another name: /export <file>") from None
+    except OSError as problem:
+        text = f"{path} cannot be written: {problem.strerror}. Give another name: /export <file>"
+        raise failure("schema", "not_writable", text) from None
+    return count

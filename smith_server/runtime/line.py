@@ -37,17 +37,19 @@ def restored(text: str, record: dict[str, Any]) -> Prompt:
 
 
 class Ticket(Struct, eq=False):
-    """A prompt in line; `done` gets the outcome of its turn. `waited` when it did not run at once."""
+    """A prompt in line; `begun` gets the id of its turn, `done` the outcome. `waited` when it did not run at once."""
 
     id: str
     prompt: Prompt
+    begun: asyncio.Future[str]
     done: asyncio.Future[TurnOutcome]
     waited: bool = True
 
-
-def ticket(prompt: Prompt, name: str = "", *, waited: bool = True) -> Ticket:
-    """A place in line for `prompt`, under a new name unless it has one."""
-    return Ticket(name or new_name(), prompt, asyncio.get_running_loop().create_future(), waited)
+    @classmethod
+    def of(cls, prompt: Prompt, name: str = "", *, waited: bool = True) -> "Ticket":
+        """A ticket for `prompt`, with a name of its own unless it has one."""
+        loop = asyncio.get_running_loop()
+        return cls(name or new_name(), prompt, loop.create_future(), loop.create_future(), waited)
 
 
 def new_name() -> str:

@@ -1,17 +1,23 @@
 """What one process has open: its conversations, the bus between them and the faces, and the services they use."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from smith_server.config import secrets
+from smith_server.core.compaction import Compaction
 from smith_server.core.errors import AgentError, AgentFailure, failure, public
 from smith_server.core.events import PersistenceFailed
 from smith_server.core.messages import Message
+from smith_server.core.space import Space
+from smith_server.core.todos import Todo
 from smith_server.policy.roles import Role
+from smith_server.proc.jobs import Jobs
 from smith_server.runtime.assemble import Assembler, NextRequest, Ways
 from smith_server.runtime.bus import Bus
+from smith_server.runtime.completion import Completion
 from smith_server.runtime.handles import Handles
 from smith_server.runtime.journal import Journal
 from smith_server.runtime.library import Edit
@@ -19,12 +25,13 @@ from smith_server.runtime.line import Prompt
 from smith_server.runtime.options import Options
 from smith_server.runtime.outcome import CancelOutcome, TurnRecord
 from smith_server.runtime.replay import Replayed
-from smith_server.runtime.repositories import ProjectMemory
+from smith_server.runtime.repositories import ProjectMemory, Todos
 from smith_server.runtime.session import Session
 from smith_server.runtime.sessions import Sessions, Stage
 from smith_server.runtime.standing import Standing, Standings
 from smith_server.store.holder import Holder
 from smith_server.store.search import Found
+from smith_server.tools.bash import Bash
 
 BEAT_SECONDS = 25.0
 
@@ -34,6 +41,7 @@ class Services:
     conversations; `library` is what is stored."""
 
     def __init__(self, options: Options, handles: Handles, holder: Holder) -> None:
+        self._options = options
         self._tasks: set[asyncio.Task[None]] = set()
         self._journal = Journal(handles.persistence, holder, handles.ui.name, self._trouble)
         self.handles = handles
@@ -53,6 +61,7 @@ class Services:
     async def close(self, reason: str = "") -> None:
         """Stop every turn, store what happened, end every child."""
         await self._sessions.close(reason)
+        await self.handles.tool.end_jobs()
         for task in list(self._tasks):
             task.cancel()
         handles = self.handles
@@ -91,18 +100,17 @@ class Services:
 
     async def edit_message(self, session: Session, name: str, text: str, expect: str = "") -> Message:
         """Give a stored message another text; see `store/messages.py`. Raises policy/`turn_active` or `read_only`."""
-        async with self._sessions.rewriting(session) as held:
-            return await self.library.edit(session.id, held, Edit(name, text, expect))
+        edit = Edit(name, text, expect)
+        return await self._sessions.rewrite(session, lambda held: self.library.edit(session.id, held, edit))
 
     async def delete_message(self, session: Session, name: str, expect: str = "") -> Sequence[str]:
         """Remove a stored message and what belongs to it; the ids of those that are gone. Raises as `edit_message`."""
-        async with self._sessions.rewriting(session) as held:
-            return await self.library.remove(session.id, held, Edit(name, None, expect))
+        edit = Edit(name, None, expect)
+        return await self._sessions.rewrite(session, lambda held: self.library.remove(session.id, held, edit))
 
     async def clear(self, session: Session) -> int:
         """Empty a conversation; how many messages are gone. Its usage and its notes stay."""
-        async with self._sessions.rewriting(session):
-            return await self.library.clear(session.id)
+        return await self._sessions.rewrite(session, lambda held: self.library.clear(session.id))
 
     async def replay(self, session: Session, before: str = "", limit: int = 50) -> Replayed:
         """The newest messages of a conversation as events, children inside their calls; see `Sessions.replay`."""
@@ -143,7 +151,7 @@ class Services:
         """The conversation to stop: the one named, or the one that is busy."""
         if conversation:
             return self.known(conversation)
-        busy = [session for session in self.sessions() if session.busy]
+        busy = [session for session in self.sessions() if session.busy or session.errands]
         return next((session for session in busy if not turn or session.turn == turn), None)
 
     async def run_line(self, line: str, session: Session) -> Any:
@@ -151,14 +159,43 @@ class Services:
         await self.bus.told()
         return await self.handles.command.run(line, session, self)
 
+    async def complete(self, line: str, cursor: int, session: Session) -> Completion:
+        """What may stand at the `cursor` (code points) of a command line."""
+        return await self.handles.command.complete(line, cursor, session, self)
+
+    def shell(self, session: Session) -> Bash:
+        """What runs a command for the person in a conversation."""
+        return self._assembler.shell(session)
+
     async def system_prompt(self, session: Session) -> str:
         """What the next turn would send first."""
         return await self._assembler.system_prompt(session)
+
+    async def compact(self, session: Session) -> Compaction:
+        """Shorten now what is sent of a conversation. Raises `turn_active`, `Cancelled`, or that there is no model."""
+        return await session.alone(lambda token: self._assembler.compact(session, token))
+
+    async def space(self, session: Session) -> Space:
+        """What takes the space of the next request."""
+        return await self._assembler.space(session)
 
     def role(self, session: Session) -> Role:
         """The role of the next turn: the one chosen for the conversation, else the configured one."""
         configured = self.handles.config.settings(session.root).active_role or ""
         return self.handles.role.active(session.role, configured)
+
+    async def todos(self, session: Session) -> Sequence[Todo]:
+        """The plan of a conversation."""
+        return await Todos(self.handles.persistence, session.id, "", session.emit).list()
+
+    def jobs(self, session: Session) -> Jobs:
+        """The commands of a conversation that run in the background."""
+        return self.handles.tool.jobs(session.id)
+
+    def mask(self, session: Session) -> Callable[[str], str]:
+        """What blanks the values of keys in a text that is shown."""
+        settings = self.handles.config.settings(session.root)
+        return secrets.mask(self._options.environ, secrets.variables_of(settings))
 
     def require_role(self, name: str) -> None:
         """Raises policy/`unknown_role` for one that a person cannot talk to."""
@@ -181,6 +218,10 @@ class Services:
         """See that a conversation is stored, so that something of it can be kept. Raises policy/`read_only`."""
         session.require_writable()
         await self._journal.begin(session.id)
+
+    def folder(self, name: str) -> Path:
+        """Where files of this installation are kept that nobody else needs."""
+        return self._options.places.state / name
 
     def warm(self, root: Path) -> None:
         """Open the connection to the provider in the background. What goes wrong here shows with the prompt."""

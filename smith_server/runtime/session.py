@@ -2,16 +2,18 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
-import msgspec
+from msgspec import structs
 
 from smith_server.core.cancel import CancelToken
+from smith_server.core.compaction import Compaction
 from smith_server.core.conversation import Conversation
 from smith_server.core.errors import AgentError, failure, public
 from smith_server.core.events import (
+    ContextCompacted,
     Envelope,
     ErrorReported,
     Event,
@@ -30,20 +32,23 @@ from smith_server.core.turn import TurnEnd, run_turn
 from smith_server.runtime.approvals import Approvals
 from smith_server.runtime.bus import Bus
 from smith_server.runtime.ending import ended, last_event
+from smith_server.runtime.errands import Errands
 from smith_server.runtime.lifecycle import Life
-from smith_server.runtime.line import Inbox, Prompt, Ticket, new_name, ticket
+from smith_server.runtime.line import Inbox, Prompt, Ticket, new_name
 from smith_server.runtime.outcome import CancelOutcome, TurnOutcome, TurnRecord
 from smith_server.store.lease import Lease, facts, named
 
 CANCEL_SECONDS = 0.5
 READ_ONLY = "It is shown here read-only: take it over, or fork it to go on in a copy."
 
+T = TypeVar("T")
+
 
 class Session:
     """One conversation at work. `prepare` makes the input of a turn and may raise `AgentFailure`.
 
-    `role` and `model` are those that the person chose for it, "" for the configured ones. `holder` is the right of
-    another process to write it: then it is only looked at here.
+    `role` and `model` are those that the person chose for it, "" for the configured ones; `compactions` say what of
+    `talk` is not sent any more. `holder` is the right of another process to write it: then it is only looked at here.
     """
 
     def __init__(
@@ -58,7 +63,10 @@ class Session:
         self.root = root
         self.talk = talk
         self.inbox = Inbox(lambda name: self.emit(PromptTaken(id=name)))
+        self.compactions: list[Compaction] = []
         self.approvals = Approvals(self.emit)
+        self.errands = Errands()
+        self._attached: list[str] = []
         self._bus = bus
         self._prepare = prepare
         self.role = ""
@@ -66,9 +74,9 @@ class Session:
         self.title = ""
         self.holder: Lease | None = None
         self.life = Life()
-        self._alone = asyncio.Lock()
         self._queue: deque[Ticket] = deque()
         self._task: asyncio.Task[None] | None = None
+        self._beside: CancelToken | None = None
         self._running: tuple[TurnRecord, CancelToken, Ticket] | None = None
 
     @property
@@ -90,7 +98,8 @@ class Session:
         self.require_writable()
         if self.busy and not queue:
             raise failure("policy", "turn_active", "A turn is running. Cancel it, or send the prompt with `queue`.")
-        placed = ticket(prompt, waited=self.busy)
+        prompt = self._with_attached(prompt)
+        placed = Ticket.of(prompt, waited=self.busy)
         self._queue.append(placed)
         if placed.waited:
             self.emit(PromptQueued(id=placed.id, text=prompt.text, record=prompt.record()))
@@ -121,18 +130,42 @@ class Session:
             text = f"This conversation is open in {named(self.holder)}. {READ_ONLY}"
             raise failure("policy", "read_only", text, **facts(self.holder))
 
-    @asynccontextmanager
-    async def alone(self) -> AsyncIterator[None]:
-        """While no turn runs, and none begins. Raises policy/`turn_active`, and as `require_writable`."""
+    async def alone(self, work: Callable[[CancelToken], Awaitable[T]]) -> T:
+        """Do something that no turn may come between: prompts wait for it in line, a cancel asks it to stop.
+
+        Raises policy/`turn_active` when busy, and as `require_writable`.
+        """
         self.require_writable()
-        if self.busy or self._alone.locked():
+        if self.busy:
             raise failure("policy", "turn_active", "A turn is running. Cancel it first.")
-        async with self._alone:
-            yield
+        self._beside, held = CancelToken(), len(self._queue)
+        job = asyncio.ensure_future(work(self._beside))
+        self._task = asyncio.create_task(self._after(job, held), name=f"session {self.id}")
+        try:
+            return await job
+        finally:
+            if len(self._queue) <= held:
+                await asyncio.wait([self._task])
+
+    async def _after(self, job: asyncio.Future[Any], held: int) -> None:
+        """Prompts that came meanwhile run now; those that were `held` before wait on."""
+        await asyncio.wait([job])
+        self._beside = None
+        if len(self._queue) > held:
+            await self._work()
+
+    def attach(self, text: str) -> None:
+        """Let the next prompt carry `text`."""
+        self._attached.append(text)
+
+    def _with_attached(self, prompt: Prompt) -> Prompt:
+        attached, self._attached = self._attached, []
+        texts = [prompt.attached, *attached] if prompt.attached else attached
+        return structs.replace(prompt, attached="\n\n".join(texts)) if attached else prompt
 
     def hold(self, prompts: Iterable[tuple[str, Prompt]]) -> None:
         """Put back prompts that waited when an earlier process ended; they run before the next one."""
-        self._queue.extend(ticket(prompt, name) for name, prompt in prompts)
+        self._queue.extend(Ticket.of(prompt, name) for name, prompt in prompts)
 
     def waiting(self) -> Sequence[PromptQueued]:
         """What waits: words for the running turn, then the prompts in line."""
@@ -147,7 +180,7 @@ class Session:
             raise failure("schema", "empty", "A prompt needs a text. Drop it instead.")
         if not self.inbox.change(name, text):
             placed = self._placed(name)
-            placed.prompt = msgspec.structs.replace(placed.prompt, text=text)
+            placed.prompt = structs.replace(placed.prompt, text=text)
         self.emit(PromptEdited(id=name, text=text))
         await self._bus.told()
 
@@ -171,12 +204,16 @@ class Session:
         raise failure("schema", "unknown_id", "No prompt of that id waits here; it may have begun meanwhile.", id=name)
 
     async def cancel(self) -> CancelOutcome:
-        """Stop the running turn and empty the line; returns when nothing of it runs any more."""
-        return await self._stop(self._drop_queue())
+        """Stop the running turn and errands and empty the line; returns when nothing of it runs any more."""
+        outcome, ended = await asyncio.gather(self._stop(self._drop_queue()), self.errands.cancel())
+        killed = (*outcome.killed, *ended)
+        return structs.replace(outcome, cancelled=outcome.cancelled or bool(ended), killed=killed)
 
     async def _stop(self, dropped: tuple[str, ...]) -> CancelOutcome:
         if self._running is None:
-            return CancelOutcome(bool(dropped), dropped=dropped)
+            if self._beside is not None:
+                self._beside.request()
+            return CancelOutcome(bool(dropped) or self._beside is not None, dropped=dropped)
         record, token, placed = self._running
         self.emit(TurnCancelRequested())
         token.request()
@@ -212,9 +249,14 @@ class Session:
         await self._end()
         self.emit(SessionFailed(error=public(error)))
 
-    async def _end(self) -> None:
+    def leave_line(self) -> None:
+        """What waits in line is for whoever opens the conversation next, or for nobody."""
         while self._queue:
             self._queue.popleft().done.set_result(TurnOutcome("", "cancelled"))
+
+    async def _end(self) -> None:
+        await self.errands.cancel()
+        self.leave_line()
         await self._stop(())
         if self._task is not None:
             await asyncio.wait([self._task])
@@ -233,13 +275,12 @@ class Session:
 
     async def _work(self) -> None:
         while self._queue:
-            async with self._alone:
-                if self._queue:
-                    await self._turn(self._queue.popleft())
+            await self._turn(self._queue.popleft())
 
     async def _turn(self, placed: Ticket) -> None:
         prompt, record, token = placed.prompt, TurnRecord(self.talk.begin_turn()), CancelToken()
         self._running = (record, token, placed)
+        placed.begun.set_result(record.turn)
         self.emit(TurnStarted(text=prompt.text, queued=placed.id if placed.waited else ""))
         message = UserMessage(self.talk.mint(), prompt.text, prompt.attached)
         self.talk.add(message)
@@ -262,7 +303,7 @@ class Session:
 
     def _next_prompt(self, name: str, text: str, *, dropped: bool) -> None:
         """Words that came too late for their turn; they wait, stored, under that name already."""
-        late = ticket(Prompt(text), name)
+        late = Ticket.of(Prompt(text), name)
         if self.life.status != "running":
             return
         if dropped:
@@ -278,4 +319,6 @@ class Session:
         envelope = Envelope(self.id, self.turn, event)
         if self._running is not None:
             self._running[0].see(event)
+        if isinstance(event, ContextCompacted) and event.steps:
+            self.compactions.append(event.record)
         self._bus.emit(envelope)

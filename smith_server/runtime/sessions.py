@@ -1,9 +1,9 @@
 """The conversations that are open in this process: opened, looked at, taken over, copied, removed, changed."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from smith_server.core.cancel import CancelToken
 from smith_server.core.conversation import Conversation
@@ -15,8 +15,10 @@ from smith_server.core.events import (
     Notice,
     SessionStarted,
     SessionStopped,
+    TodosUpdated,
 )
 from smith_server.core.scope import TurnInput
+from smith_server.core.todos import Todo
 from smith_server.runtime.assemble import Assembler
 from smith_server.runtime.bus import Bus
 from smith_server.runtime.conversations import Opened
@@ -27,8 +29,11 @@ from smith_server.runtime.library import Library
 from smith_server.runtime.line import Prompt
 from smith_server.runtime.options import Options
 from smith_server.runtime.replay import Replayed, replayed
+from smith_server.runtime.repositories import Todos
 from smith_server.runtime.session import Session
 from smith_server.store.lease import Lease, facts
+
+T = TypeVar("T")
 
 _TRIES = 3
 """How often a page is read again because something was added while it was read."""
@@ -80,10 +85,14 @@ class Sessions:
                 await self._put_away(known)
                 known = None
             if known is None:
-                opened = await self._shelf.open(name, root, resume=self._options.resume, here=here)
+                opened = await self._shelf.open(name, root, resume=self._resumes(root), here=here)
                 return await self._start(opened)
             self._current[known.root] = name
             return known
+
+    def _resumes(self, root: Path) -> bool:
+        asked = self._options.resume
+        return self._stage.handles.config.settings(root).terminal.resume == "project" if asked is None else asked
 
     async def new(self, root: Path) -> Session:
         """Begin a conversation; it is the project's current one from now on."""
@@ -126,14 +135,17 @@ class Sessions:
             await self._stage.bus.told()
             known = await self._still(conversation)
             if known is not None:
-                async with known.alone():
-                    await self._shelf.delete(conversation)
+                await known.alone(lambda token: self._remove(known))
                 known.emit(ConversationChanged(change="deleted"))
                 await self._put_away(known, "it was deleted")
                 await self._stage.bus.told()
             elif not await self._shelf.delete(conversation):
                 raise failure("schema", "not_found", f"There is no conversation {conversation!r}. /history lists them.")
             return known is not None
+
+    async def _remove(self, session: Session) -> None:
+        await self._shelf.delete(session.id)
+        session.leave_line()
 
     async def rename(self, conversation: str, title: str) -> None:
         """Give a conversation another title, open or not, also before its first turn.
@@ -150,17 +162,23 @@ class Sessions:
             known.title = title
             known.emit(ConversationChanged(change="renamed", title=title))
 
-    @asynccontextmanager
-    async def rewriting(self, session: Session) -> AsyncIterator[Lease | None]:
-        """While stored messages are changed: no turn runs, everything said is stored, and afterwards the
-        conversation is what the store says. Gives the right under which to write, None when nothing is stored yet."""
-        async with session.alone():
-            await self._stage.bus.told()
-            await self._stage.journal.settled()
-            yield self._stage.journal.leases.get(session.id)
-            session.talk.messages[:] = await self._stage.library.messages(session.id)
-            self._stage.assembler.forget_view(session.id)
+    async def rewrite(self, session: Session, change: Callable[[Lease | None], Awaitable[T]]) -> T:
+        """Change stored messages: no turn runs, everything said is stored, and afterwards the conversation is what
+        the store says. `change` gets the right under which to write, None when nothing is stored yet."""
+        stage = self._stage
+
+        async def work(token: CancelToken) -> T:
+            await stage.bus.told()
+            await stage.journal.settled()
+            result = await change(stage.journal.leases.get(session.id))
+            session.talk.messages[:] = await stage.library.messages(session.id)
+            session.compactions[:] = await stage.library.compactions(session.id)
+            stage.assembler.forget_view(session.id)
+            return result
+
+        result = await session.alone(work)
         session.emit(ConversationChanged(change="rewritten"))
+        return result
 
     async def replay(self, session: Session, before: str, limit: int) -> Replayed:
         """The newest `limit` messages in front of the message `before` ("" for all) as events; see `Page`.
@@ -218,6 +236,7 @@ class Sessions:
         if session.busy:
             raise failure("policy", "turn_active", "A turn is running. Cancel it first.")
         await session.close(reason)
+        await self._stage.handles.tool.jobs(session.id).close()
         if reason:
             self.post(session.id, SessionStopped(reason=reason))
         await self._stage.bus.told()
@@ -231,7 +250,8 @@ class Sessions:
         talk = Conversation(opened.messages, opened.next_turn)
         session = Session(opened.id, opened.root, talk, self._stage.bus, self._prepare)
         session.hold(opened.waiting)
-        session.role, session.model, session.title = opened.role, opened.model, opened.title
+        session.role, session.model, session.title = opened.role, self._options.model or opened.model, opened.title
+        session.compactions.extend(opened.compactions)
         session.holder = opened.holder
         for text in opened.told:
             session.inbox.note(text)
@@ -242,8 +262,13 @@ class Sessions:
         holder = facts(opened.holder) if opened.holder is not None else {}
         started = SessionStarted(str(session.root), opened.stored, opened.title, holder)
         self.post(session.id, started)
+        if opened.stored and (plan := await self._todos(session)):
+            self.post(session.id, TodosUpdated(todos=tuple(plan)))
         self._warn(session, [*self._notes(session.root), *opened.notes])
         return session
+
+    async def _todos(self, session: Session) -> Sequence[Todo]:
+        return await Todos(self._stage.handles.persistence, session.id, "", session.emit).list()
 
     def _write_or_follow(self, session: Session, opened: Opened) -> None:
         if opened.holder is not None:

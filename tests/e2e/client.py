@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from smith_server.lsp.frames import FrameReader, frame
 
@@ -46,6 +46,7 @@ class Client:
         environ: dict[str, str],
         cwd: Path,
         command: Sequence[str] = ("-m", "smith_server", "serve"),
+        errors: IO[bytes] | None = None,
         limit: int = 1 << 24,
     ) -> "Client":
         process = await asyncio.create_subprocess_exec(
@@ -53,7 +54,7 @@ class Client:
             *command,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            stderr=None,
+            stderr=errors,
             env=environ,
             cwd=cwd,
             limit=limit,

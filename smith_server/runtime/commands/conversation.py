@@ -25,6 +25,30 @@ async def load(rest: str, session: Session, services: Services) -> Result:
     return Result(f"Conversation {found.id}.", {"conversation": found.id})
 
 
+async def resume(rest: str, session: Session, services: Services) -> Result:
+    """Go on with a stored conversation, or with the one that was used before this one."""
+    if rest:
+        return await load(rest, session, services)
+    _idle(session)
+    others = [row for row in await services.library.listed(session.root, 2) if row.id != session.id]
+    if not others:
+        return Result("There is no other conversation in this project.")
+    found = await services.session(others[0].id, session.root)
+    return Result(f"Conversation {found.id}: {others[0].title}", {"conversation": found.id})
+
+
+async def export(rest: str, session: Session, services: Services) -> Result:
+    """Write all that is stored of this conversation into a new file of JSON lines."""
+    path = session.root / (rest or f"smith-{session.id[:8]}.jsonl")
+    count = await services.library.export(session.id, path)
+    return Result(f"{count} records are in {path}.", {"path": str(path)})
+
+
+async def leave(rest: str, session: Session, services: Services) -> Result:
+    """Leave; the front-end does that."""
+    return Result(data={"quit": True})
+
+
 async def history(rest: str, session: Session, services: Services) -> Result:
     """The stored conversations, newest first."""
     if rest and not rest.isdigit():
@@ -76,6 +100,19 @@ async def clear(rest: str, session: Session, services: Services) -> Result:
     _idle(session)
     count = await services.clear(session)
     return Result(f"{count} messages are gone.", {"conversation": session.id})
+
+
+async def compact(rest: str, session: Session, services: Services) -> Result:
+    """Let the model sum up what lies behind; everything stays stored and can be read."""
+    record = await services.compact(session)
+    if not record.steps:
+        return Result("There is nothing that could be shortened.")
+    told = {"summary": len(record.covered), "dropped": len(record.dropped)}
+    steps = ", ".join(f"{name} ({told[name]} messages)" if name in told else name for name in record.steps)
+    return Result(
+        f"From {record.before:,} to {record.after:,} tokens: {steps}.",
+        {"before": record.before, "after": record.after, "steps": list(record.steps)},
+    )
 
 
 def _idle(session: Session) -> None:
