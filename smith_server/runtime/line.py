@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from smith_server.runtime.outcome import TurnOutcome
@@ -24,9 +23,9 @@ class Prompt(Struct, frozen=True):
 
     def record(self) -> dict[str, Any]:
         """Everything but the text, for the store; what is not set is left out."""
-        found = msgspec.to_builtins(self)
-        found["cwd"] = str(self.cwd) if self.cwd else ""
-        return {name: value for name, value in found.items() if value and name != "text"}
+        cwd = str(self.cwd) if self.cwd is not None else ""
+        found = {"model": self.model, "cwd": cwd, "attached": self.attached, "role": self.role}
+        return {name: value for name, value in found.items() if value}
 
 
 def restored(text: str, record: dict[str, Any]) -> Prompt:
