@@ -205,18 +205,24 @@ class Session:
 
     async def cancel(self) -> CancelOutcome:
         """Stop the running turn and errands and empty the line; returns when nothing of it runs any more."""
-        outcome, ended = await asyncio.gather(self._stop(self._drop_queue()), self.errands.cancel())
+        dropped = self._drop_queue()
+        self._ask_to_stop()
+        outcome, ended = await asyncio.gather(self._stopped(dropped), self.errands.cancel())
         killed = (*outcome.killed, *ended)
         return structs.replace(outcome, cancelled=outcome.cancelled or bool(ended), killed=killed)
 
-    async def _stop(self, dropped: tuple[str, ...]) -> CancelOutcome:
+    def _ask_to_stop(self) -> None:
+        """At once: an answer that came a moment before starts nothing any more."""
+        if self._running is not None:
+            self.emit(TurnCancelRequested())
+            self._running[1].request()
+        elif self._beside is not None:
+            self._beside.request()
+
+    async def _stopped(self, dropped: tuple[str, ...]) -> CancelOutcome:
         if self._running is None:
-            if self._beside is not None:
-                self._beside.request()
             return CancelOutcome(bool(dropped) or self._beside is not None, dropped=dropped)
-        record, token, placed = self._running
-        self.emit(TurnCancelRequested())
-        token.request()
+        record, _, placed = self._running
         await asyncio.wait([placed.done])
         return record.stopped(dropped)
 
@@ -255,9 +261,10 @@ class Session:
             self._queue.popleft().done.set_result(TurnOutcome("", "cancelled"))
 
     async def _end(self) -> None:
-        await self.errands.cancel()
         self.leave_line()
-        await self._stop(())
+        self._ask_to_stop()
+        await self.errands.cancel()
+        await self._stopped(())
         if self._task is not None:
             await asyncio.wait([self._task])
 
