@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-PROGRAMS = ("nvim", "emacs")
+PROGRAMS = {"nvim": ("nvim",), "emacs": ("emacs",), "kitty": ("kitty", "Xvfb")}
+"""What a marker needs."""
+
 KEPT = ("SMITH_CASES_DIR",)
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
 HOME = pytest.StashKey[str]()
@@ -42,7 +44,7 @@ def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
     """Outside CI a test whose program is missing is skipped with its name; in CI it runs and fails."""
     if IN_CI:
         return
-    missing = [name for name in PROGRAMS if shutil.which(name) is None]
+    missing = [name for name, needed in PROGRAMS.items() if not all(map(shutil.which, needed))]
     for item in items:
         for name in missing:
             if item.get_closest_marker(name):

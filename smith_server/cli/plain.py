@@ -4,6 +4,7 @@ from smith_server.cli.streams import Output
 from smith_server.core.events import (
     CallFinished,
     CallStarted,
+    CompactionStarted,
     DispatchFinished,
     DispatchStarted,
     Envelope,
@@ -68,6 +69,8 @@ def trouble(event: Event) -> str:
             return "smith: the prompt waits for the running turn."
         case PromptDropped(_, text):
             return f"smith: not sent: {text}"
+        case CompactionStarted():
+            return "smith: compacting the conversation …"
         case TurnCancelled():
             return "smith: stopped."
         case _:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from smith_server.core.compaction import Compaction
 from smith_server.core.errors import AgentError
 from smith_server.core.messages import Message, Usage
 from smith_server.core.todos import Todo
@@ -169,6 +170,29 @@ class ContextTrimmed(Event, frozen=True, tag="context_trimmed"):
     dropped: int
     estimate: int
     limit: int
+
+
+class CompactionStarted(Event, frozen=True, tag="compaction_started"):
+    """The model is asked to sum up the oldest part of the conversation, to make room; sizes in tokens."""
+
+    estimate: int
+    limit: int
+
+
+class ContextCompacted(Event, frozen=True, tag="context_compacted"):
+    """From the next request on less of the conversation is sent; sizes in tokens.
+
+    `steps` say how, see `Compaction`; without any it came to nothing. `covered` messages are summed up,
+    `dropped` ones gone. `record` names them, for the store; `usage` is what the summary cost.
+    """
+
+    record: Compaction
+    steps: tuple[str, ...]
+    before: int
+    after: int
+    covered: int = 0
+    dropped: int = 0
+    usage: Usage = Usage()
 
 
 class ApprovalAsked(Event, frozen=True, tag="approval_asked"):

@@ -110,10 +110,20 @@ class Retries(Protocol):
 class View(Protocol):
     """Makes the next request out of the conversation."""
 
-    async def next(self, messages: Sequence[Message]) -> Request: ...
+    async def next(self, messages: Sequence[Message]) -> Request:
+        """The next request; waits when something has to be summed up first.
+
+        Raises `Cancelled`, and a `budget_exhausted` failure `context_exhausted` when it cannot be made
+        small enough.
+        """
+        ...
 
     def answered(self, usage: Usage) -> None:
         """What the last request really cost, as far as the provider said."""
+        ...
+
+    def used(self) -> Usage:
+        """What making requests has cost since this was asked last."""
         ...
 
 

@@ -13,8 +13,10 @@ from pathlib import Path
 import apsw
 import msgspec
 
+from smith_server.core.conversation import turn_of
 from smith_server.core.errors import AgentError, AgentFailure, agent_error
 from smith_server.core.events import (
+    ContextCompacted,
     Envelope,
     Event,
     MessageAdded,
@@ -37,9 +39,11 @@ from smith_server.store import conversations, lease, turns
 from smith_server.store.conversations import Header
 from smith_server.store.db import Database
 from smith_server.store.holder import Holder
+from smith_server.store.keys import new_id
 from smith_server.store.lease import Lease
 from smith_server.store.transaction import transaction
 from smith_server.store.writes import (
+    AddCompaction,
     AddMessage,
     AddPiece,
     CloseTurn,
@@ -178,6 +182,8 @@ class Journal:
                 yield DropPieces(name, message, job)
             case MessageAdded(message):
                 yield AddMessage(name, message, job)
+            case ContextCompacted():
+                yield from self._compacted(envelope, event)
             case RequestStarted(model, provider):
                 self._models[name, job] = (model, provider)
             case UsageUpdated(turn_usage):
@@ -188,6 +194,16 @@ class Journal:
                     self._roots[name] = root
             case _:
                 yield from self._prompt(envelope, event)
+
+    def _compacted(self, envelope: Envelope, event: ContextCompacted) -> Iterator[Write]:
+        """A child's view ends with it and is not stored. Outside a turn the summary is an expense of its own."""
+        if envelope.job:
+            return
+        if event.steps:
+            yield AddCompaction(envelope.conversation, event.record)
+        if not envelope.turn and event.usage.requests:
+            turn = turn_of(event.record.upto)
+            yield SetUsage(envelope.conversation, turn, event.usage, new_id(), "summary")
 
     def _prompt(self, envelope: Envelope, event: Event) -> Iterable[Write]:
         """What becomes of prompts: they wait, are dropped, open a turn, and the turn ends."""

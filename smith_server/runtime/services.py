@@ -8,6 +8,7 @@ from typing import Any
 
 from smith_server.config import secrets
 from smith_server.core.cancel import CancelToken
+from smith_server.core.compaction import Compaction
 from smith_server.core.conversation import Conversation
 from smith_server.core.errors import AgentError, AgentFailure, public
 from smith_server.core.events import (
@@ -20,6 +21,7 @@ from smith_server.core.events import (
     TodosUpdated,
 )
 from smith_server.core.scope import TurnInput
+from smith_server.core.space import Space
 from smith_server.core.todos import Todo
 from smith_server.policy.roles import Role
 from smith_server.proc.jobs import Jobs
@@ -83,8 +85,12 @@ class Services:
             if name in self._sessions:
                 self._current[self._sessions[name].root] = name
                 return self._sessions[name]
-            opened = await self.handles.conversation.open(name, root, resume=self._options.resume)
+            opened = await self.handles.conversation.open(name, root, resume=self._resumes(root))
             return await self._start(opened)
+
+    def _resumes(self, root: Path) -> bool:
+        asked = self._options.resume
+        return self.handles.config.settings(root).terminal.resume == "project" if asked is None else asked
 
     async def new_session(self, root: Path) -> Session:
         """Begin a conversation; it is the project's current one from now on."""
@@ -118,6 +124,14 @@ class Services:
     async def system_prompt(self, session: Session) -> str:
         """What the next turn would send first."""
         return await self._assembler.system_prompt(session)
+
+    async def compact(self, session: Session) -> Compaction:
+        """Shorten now what is sent of a conversation. Raises `turn_active`, `Cancelled`, or that there is no model."""
+        return await session.alone(lambda token: self._assembler.compact(session, token))
+
+    async def space(self, session: Session) -> Space:
+        """What takes the space of the next request."""
+        return await self._assembler.space(session)
 
     def role(self, session: Session) -> Role:
         """The role of the next turn: the one chosen for the conversation, else the configured one."""
@@ -178,7 +192,8 @@ class Services:
         talk = Conversation(opened.messages, opened.next_turn)
         session = Session(opened.id, opened.root, talk, self.bus, self._prepare)
         session.hold(opened.waiting)
-        session.role, session.model = opened.role, opened.model
+        session.role, session.model = opened.role, self._options.model or opened.model
+        session.compactions.extend(opened.compactions)
         if opened.lease is not None:
             self._journal.leases[session.id] = opened.lease
         self._sessions[session.id] = session

@@ -5,13 +5,16 @@ import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from smith_server.core.cancel import CancelToken
+from smith_server.core.compaction import Compaction
 from smith_server.core.conversation import Conversation
 from smith_server.core.errors import failure, public
 from smith_server.core.events import (
+    ContextCompacted,
     Envelope,
     ErrorReported,
     Event,
@@ -31,6 +34,8 @@ from smith_server.runtime.lifecycle import Life
 from smith_server.runtime.outcome import CancelOutcome, TurnOutcome, TurnRecord
 
 CANCEL_SECONDS = 0.5
+
+T = TypeVar("T")
 
 
 class Prompt(Struct, frozen=True):
@@ -88,7 +93,8 @@ class Inbox:
 class Session:
     """One conversation at work. `prepare` makes the input of a turn and may raise `AgentFailure`.
 
-    `role` and `model` are those that the person chose for it, "" for the configured ones.
+    `role` and `model` are those that the person chose for it, "" for the configured ones; `compactions`
+    say what of `talk` is not sent any more.
     """
 
     def __init__(
@@ -103,6 +109,7 @@ class Session:
         self.root = root
         self.talk = talk
         self.inbox = Inbox()
+        self.compactions: list[Compaction] = []
         self.approvals = Approvals(self.emit)
         self._bus = bus
         self._prepare = prepare
@@ -111,6 +118,7 @@ class Session:
         self.life = Life()
         self._queue: deque[Ticket] = deque()
         self._task: asyncio.Task[None] | None = None
+        self._beside: CancelToken | None = None
         self._running: tuple[TurnRecord, CancelToken, Ticket] | None = None
 
     @property
@@ -150,13 +158,37 @@ class Session:
         """The prompts in line: id and text."""
         return [(ticket.id, ticket.prompt.text) for ticket in self._queue]
 
+    async def alone(self, work: Callable[[CancelToken], Awaitable[T]]) -> T:
+        """Do something that no turn may come between: prompts wait for it in line, a cancel asks it to stop.
+
+        Raises a `policy` failure `turn_active` when busy.
+        """
+        self.life.require_running()
+        if self.busy:
+            raise failure("policy", "turn_active", "A turn is running. Cancel it first.")
+        self._beside = CancelToken()
+        job = asyncio.ensure_future(work(self._beside))
+        self._task = asyncio.create_task(self._after(job), name=f"session {self.id}")
+        try:
+            return await job
+        finally:
+            if not self._queue:
+                await asyncio.wait([self._task])
+
+    async def _after(self, job: asyncio.Future[Any]) -> None:
+        await asyncio.wait([job])
+        self._beside = None
+        await self._work()
+
     async def cancel(self) -> CancelOutcome:
         """Stop the running turn and empty the line; returns when nothing of it runs any more."""
         return await self._stop(self._drop_queue())
 
     async def _stop(self, dropped: tuple[str, ...]) -> CancelOutcome:
         if self._running is None:
-            return CancelOutcome(bool(dropped), dropped=dropped)
+            if self._beside is not None:
+                self._beside.request()
+            return CancelOutcome(bool(dropped) or self._beside is not None, dropped=dropped)
         record, token, ticket = self._running
         self.emit(TurnCancelRequested())
         token.request()
@@ -241,4 +273,6 @@ class Session:
         """Post an event of this conversation, and of the running turn if there is one."""
         if self._running is not None:
             self._running[0].see(event)
+        if isinstance(event, ContextCompacted) and event.steps:
+            self.compactions.append(event.record)
         self._bus.emit(Envelope(self.id, self.turn, event))

@@ -20,6 +20,11 @@ def model_server() -> Iterator[LLMockServer]:
 class Model(LLMock):
     """What is scripted meets streamed requests alone, not the one that opens a connection early."""
 
+    @property
+    def requests(self) -> list[Any]:
+        """Those with a body: a list of models has none."""
+        return [each for each in super().requests if each.body is not None]
+
     def add(self, *behaviors: Any) -> LLMock:
         return super().add(*(replace(each, match=replace(each.match, stream=True)) for each in behaviors))
 

@@ -25,15 +25,12 @@ NO_EFFECT_YET = frozenset(
         "services.config",
         "services.conversation",
         "services.dispatch",
-        "services.model",
         "services.persistence",
         "services.prompt",
         "services.role",
         "services.ui",
-        "context_management.summarize",
-        "subagents.max_children",
-        "subagents.max_depth",
-        "terminal",
+        "terminal.keys",
+        "terminal.theme",
     }
 )
 """A setting by its dotted path, or a table for everything in it; `*` stands for one name."""

@@ -50,6 +50,8 @@ COMMANDS: dict[str, Command] = {
     "quit": Command("", "leave; the conversation stays stored", conversation.leave),
     "search": Command("[--all] <words>", "find messages and memories", views.search, arguments.everywhere),
     "todos": Command("", "show the plan of this conversation", todos.todos),
+    "context": Command("", "show what takes the space of a request", views.context),
+    "compact": Command("", "shorten what is sent of this conversation, now", conversation.compact),
     "usage": Command("", "show the tokens used in this conversation", views.usage),
     "prompt": Command("", "show the system prompt", views.prompt),
     "pager": Command("", "show the whole conversation", views.pager),
