@@ -15,10 +15,10 @@ async def usage(rest: str, session: Session, services: Services) -> Result:
     used = await services.library.usage_by_role(session.id)
     total = {"total": sum(used.values(), Usage())}
     columns = {**used, **total} if len(used) > 1 else total
-    lines = ["".join([f"{'':<12}", *(f"{who:>14}" for who in columns)])] if len(used) > 1 else []
+    lines = ["".join([f"{'':<12}", *(f"{who:>12}" for who in columns)])] if len(used) > 1 else []
     for name in ("requests", "input", "cache_read", "cache_write", "output"):
         lines.append(
-            "".join([f"{name.replace('_', ' '):<12}", *(f"{getattr(each, name):>14,}" for each in columns.values())])
+            "".join([f"{name.replace('_', ' '):<12}", *(f"{getattr(each, name):>12,}" for each in columns.values())])
         )
     return Result("\n".join(lines), {who: msgspec.to_builtins(each) for who, each in columns.items()})
 
