@@ -82,7 +82,7 @@ class Library:
         return await self._database.call(partial(usage.total, conversation=conversation))
 
     async def usage_by_role(self, conversation: str) -> Mapping[str, Usage]:
-        """The same by who used it: "" for the conversation itself, else the role of its children."""
+        """The same by who used it: "parent" for the conversation itself, else the role of its children."""
         return await self._database.call(partial(usage.by_role, conversation=conversation))
 
     def scratchpad(self, conversation: str) -> Scratchpad:
