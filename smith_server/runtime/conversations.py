@@ -37,6 +37,7 @@ class Opened(Struct, frozen=True):
     model: str = ""
     lease: Lease | None = None
     compactions: tuple[Compaction, ...] = ()
+    provider: str = ""
 
 
 class Shelf:
@@ -122,6 +123,7 @@ class Shelf:
             header.model or "",
             taken,
             compaction.load(connection, name),
+            header.provider or "",
         )
 
     def _release(self, names: list[str], connection: apsw.Connection) -> None:

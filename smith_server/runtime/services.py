@@ -164,6 +164,7 @@ class Services:
         session = Session(opened.id, opened.root, talk, self.bus, self._prepare)
         session.hold(opened.waiting)
         session.role, session.model = opened.role, self._options.model or opened.model
+        session.provider = "" if self._options.model else opened.provider
         session.compactions.extend(opened.compactions)
         if opened.lease is not None:
             self._journal.leases[session.id] = opened.lease

@@ -93,8 +93,8 @@ class Inbox:
 class Session:
     """One conversation at work. `prepare` makes the input of a turn and may raise `AgentFailure`.
 
-    `role` and `model` are those that the person chose for it, "" for the configured ones; `compactions`
-    say what of `talk` is not sent any more.
+    `role` and `model` are those that the person chose for it, "" for the configured ones, `provider` the one
+    that the model was chosen for, "" for any; `compactions` say what of `talk` is not sent any more.
     """
 
     def __init__(
@@ -115,6 +115,7 @@ class Session:
         self._prepare = prepare
         self.role = ""
         self.model = ""
+        self.provider = ""
         self.life = Life()
         self._queue: deque[Ticket] = deque()
         self._task: asyncio.Task[None] | None = None
