@@ -1,7 +1,8 @@
-"""`smith chat`: a conversation in plain lines, on a terminal or from a pipe."""
+"""`smith chat`: a conversation, drawn on a terminal or in plain lines, the latter from a pipe as well."""
 
 import argparse
 import asyncio
+import os
 import signal
 import sys
 import textwrap
@@ -41,7 +42,23 @@ class Terminal(Headless):
 def chat(words: argparse.Namespace, answers: TextIO) -> int:
     """Talk until the end of input; the exit code."""
     start_log()
-    leave(asyncio.run(Chat(words, answers).code()))
+    problem = undrawable(answers)
+    if problem and words.face == "tui":
+        sys.stderr.write(f"smith: {problem}, so this is the session in plain lines.\n")
+    if problem or words.face == "lines":
+        leave(asyncio.run(Chat(words, answers).code()))
+    from smith_server.cli.drawn import drawn
+
+    leave(asyncio.run(drawn(words, answers)))
+
+
+def undrawable(answers: TextIO) -> str:
+    """Why nothing can be drawn here; "" when it can."""
+    if not sys.stdin.isatty() or not answers.isatty():
+        return "Standard input or output is no terminal"
+    if os.environ.get("TERM", "") in ("", "dumb", "unknown"):
+        return "This terminal can only print lines (TERM)"
+    return ""
 
 
 class Chat:
@@ -64,14 +81,14 @@ class Chat:
         stop = Stop(self._leave)
         stop.watch(*ENDING)
         try:
-            options = options_from(self._words, resume=self._words.resume)
+            options = options_from(self._words, resume=self._words.resume or None)
             async with opened(options, Terminal(self._is_attended)) as services:
                 session = await self._talk(services)
         except AgentFailure as problem:
             self._output.note(f"smith: {problem.error.message}")
             return stop.code or FAILED
         if session.talk.messages:
-            self._output.note(f"\nsmith: to go on: smith chat -c, or /load {session.id[:8]} in a chat of this project.")
+            self._output.note(f"\n{how_to_go_on(session)}")
         return stop.code or self._code
 
     async def _talk(self, services: Services) -> Session:
@@ -169,6 +186,11 @@ class Chat:
         for line in sys.stdin:
             loop.call_soon_threadsafe(self._lines.put_nowait, line)
         loop.call_soon_threadsafe(self._lines.put_nowait, None)
+
+
+def how_to_go_on(session: Session) -> str:
+    """The last words."""
+    return f"smith: to go on: smith chat -c, or /load {session.id[:8]} in a chat of this project."
 
 
 def _resumed(session: Session) -> str:

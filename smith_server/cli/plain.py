@@ -11,16 +11,19 @@ from smith_server.core.events import (
     Envelope,
     ErrorReported,
     Event,
+    JobEnded,
     Notice,
     OutputDelta,
     PersistenceFailed,
     PromptDropped,
     PromptQueued,
     RequestRetried,
+    TodosUpdated,
     TurnCancelled,
     TurnCompleted,
     TurnFailed,
 )
+from smith_server.core.todos import in_words
 
 _MOST_ARGUMENTS = 160
 
@@ -46,7 +49,7 @@ class Printer:
                 self._output.note(f"· {name} {_line(arguments)}")
             case CallFinished() as event:
                 self._output.note(f"  {event.summary}")
-            case event if text := trouble(event):
+            case event if text := trouble(event) or _news(event):
                 self._output.note(text)
             case TurnCompleted():
                 self._output.end_line()
@@ -73,6 +76,17 @@ def trouble(event: Event) -> str:
             return f"smith: compacted from {before:,} to {after:,} tokens ({', '.join(steps)})."
         case TurnCancelled():
             return "smith: stopped."
+        case _:
+            return ""
+
+
+def _news(event: Event) -> str:
+    """What happens beside the answer."""
+    match event:
+        case TodosUpdated(todos):
+            return in_words(todos)
+        case JobEnded(id, state):
+            return f"  {id} {state.replace('_', ' ')}"
         case _:
             return ""
 

@@ -18,6 +18,8 @@ from smith_server.core.events import (
     ContextCompacted,
     Envelope,
     Event,
+    JobEnded,
+    JobStarted,
     MessageAdded,
     OutputDelta,
     ReasoningDelta,
@@ -46,6 +48,8 @@ def spelled(event: Event) -> Iterator[Line]:
             yield _finished(event)
         case RequestRetried(layer="empty"):
             yield {"type": "empty_response"}
+        case JobStarted() | JobEnded():
+            yield _job(event)
         case ContextCompacted():
             yield _compacted(event)
         case TurnFailed(error):
@@ -53,6 +57,14 @@ def spelled(event: Event) -> Iterator[Line]:
         case _:
             fields = msgspec.to_builtins(event)
             yield {"type": fields.pop("kind"), **fields}
+
+
+def _job(event: JobStarted | JobEnded) -> Line:
+    if isinstance(event, JobStarted):
+        return {"type": "bash_job_started", "id": event.id, "command": event.command}
+    by_itself = event.state == "exited" and event.exit_code is not None
+    status = f"exited({event.exit_code})" if by_itself else "killed"
+    return {"type": "bash_job_exited", "id": event.id, "status": status}
 
 
 def result(outcome: TurnOutcome, text: str, denied: list[Line], conversation: str) -> Line:

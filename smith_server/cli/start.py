@@ -18,7 +18,7 @@ from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 
 
-def options_from(words: argparse.Namespace, *, resume: bool, more: dict[str, Any] | None = None) -> Options:
+def options_from(words: argparse.Namespace, *, resume: bool | None, more: dict[str, Any] | None = None) -> Options:
     """How this process runs: places, environment, and the flags as settings."""
     found = places(os.environ, Path.home())
     flags: dict[str, Any] = dict(more or {})

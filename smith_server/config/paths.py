@@ -29,6 +29,10 @@ class Places(Struct, frozen=True):
         return self.data / "smith.db"
 
     @property
+    def jobs(self) -> Path:
+        return self.state / "jobs"
+
+    @property
     def cache_folder(self) -> Path:
         """What can be had again lies here."""
         return self.cache or self.state / "cache"

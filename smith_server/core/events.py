@@ -12,6 +12,7 @@ from msgspec import Struct
 from smith_server.core.compaction import Compaction
 from smith_server.core.errors import AgentError
 from smith_server.core.messages import Message, Usage
+from smith_server.core.todos import Todo
 
 
 class Event(Struct, frozen=True, tag_field="kind"):
@@ -226,6 +227,28 @@ class FilesChanged(Event, frozen=True, tag="files_changed"):
 
     paths: tuple[str, ...]
     modified: tuple[str, ...] = ()
+
+
+class JobStarted(Event, frozen=True, tag="job_started"):
+    """A command runs in the background from now on."""
+
+    id: str
+    command: str
+
+
+class JobEnded(Event, frozen=True, tag="job_ended"):
+    """It is over, maybe after the turn that started it; `exit_code` is None when a signal ended it."""
+
+    id: str
+    state: Literal["exited", "timed_out", "killed"]
+    exit_code: int | None = None
+    seconds: float = 0.0
+
+
+class TodosUpdated(Event, frozen=True, tag="todos_updated"):
+    """The whole plan, each item with `content` and `status`; empty when it is finished or dropped."""
+
+    todos: tuple[Todo, ...]
 
 
 class UsageUpdated(Event, frozen=True, tag="usage_updated"):

@@ -12,6 +12,7 @@ from smith_server.core.cancel import CancelToken
 from smith_server.core.errors import AgentError
 from smith_server.core.events import Event
 from smith_server.core.messages import Message, Part, StopReason, ToolSpec, Usage
+from smith_server.core.todos import Todo
 from smith_server.core.tool import Effect, ToolContext, ToolResult
 
 Emit = Callable[[Event], None]
@@ -206,6 +207,14 @@ class Memory(Protocol):
     async def upsert(self, key: str, content: str) -> None: ...
 
     async def delete(self, key: str) -> bool: ...
+
+
+class Todos(Protocol):
+    """The plan of one actor."""
+
+    async def put(self, todos: Sequence[Todo]) -> None:
+        """Replace the whole list, and let people see it."""
+        ...
 
 
 class Job(Struct, frozen=True):

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-import msgspec
 from msgspec import Struct
 
 from smith_server.config import secrets
@@ -29,13 +28,16 @@ from smith_server.runtime.compact import Summarizer
 from smith_server.runtime.dispatch import Prepared
 from smith_server.runtime.execution import Scope, context_for
 from smith_server.runtime.handles import Face, Handles
+from smith_server.runtime.jobs import owner_of
 from smith_server.runtime.models import NOTHING_ASKED, Asked, provider_settings
 from smith_server.runtime.providers import Picked, Wish
-from smith_server.runtime.repositories import ProjectMemory, Scratchpad
+from smith_server.runtime.repositories import ProjectMemory, Scratchpad, Todos
 from smith_server.runtime.room import Room
 from smith_server.runtime.session import Inbox, Prompt, Session
 from smith_server.runtime.view import WindowView, rules_of
-from smith_server.tools.registry import Parts
+from smith_server.runtime.web import web
+from smith_server.tools.bash import Limits
+from smith_server.tools.registry import Parts, Shell
 from smith_server.tools.report import ReportTool
 from smith_server.workspace.paths import locate
 from smith_server.workspace.project import Projects
@@ -73,8 +75,7 @@ class Assembler:
         actor = await self._actor(session, prompt.cwd or session.root)
         kept = self._keep(session, actor.settings)
         asked = Asked(prompt.model) if prompt.model else _chosen(session)
-        turn = await self._input(actor, kept, kept.texts, token, asked)
-        return msgspec.structs.replace(turn, inbox=session.inbox)
+        return await self._input(actor, kept, kept.texts, token, asked)
 
     async def system_prompt(self, session: Session) -> str:
         """The system prompt that the next turn of this conversation sends."""
@@ -121,7 +122,8 @@ class Assembler:
         """The input of a child: texts, list and budget of its own, the conversation's editor."""
         texts = Texts(kept.editor, rebase=actor.settings.editor.rebase, environment=self._environ)
         turn = await self._input(actor, kept, texts, token)
-        return Prepared(turn, cast(ReportTool, turn.tools["report"]))
+        end_jobs = partial(self._handles.tool.jobs(actor.conversation).end_of, actor.job)
+        return Prepared(turn, cast(ReportTool, turn.tools["report"]), end_jobs)
 
     async def _input(
         self, actor: Actor, kept: Kept, texts: Texts, token: CancelToken, asked: Asked = NOTHING_ASKED
@@ -130,14 +132,18 @@ class Assembler:
         wish = Wish(settings, asked, actor.role, partial(handles.config.written, actor.root))
         picked = await handles.model.pick(wish, actor.emit)
         provider = picked.provider
-        tools = handles.tool.tools(self._parts(actor, kept, texts))
+        inbox = Inbox() if actor.job else kept.session.inbox
+        mask = secrets.mask(self._environ, secrets.variables_of(settings))
+        owner = owner_of(actor.job, actor.emit, inbox.note, mask)
+        shell = Shell(handles.tool.jobs(actor.conversation), owner, _limits(settings))
+        tools = handles.tool.tools(self._parts(actor, kept, texts, shell))
         without = ("dispatch",) if actor.room.is_closed_at(actor.depth) else ()
         own = provider_settings(settings, provider.name)
         frame = Request(
             picked.selected.model,
             await self._prompt(actor),
             (),
-            handles.tool.offered(actor.role, tools, settings.bash.timeout, without),
+            handles.tool.offered(actor.role, tools, without),
             own.max_output_tokens,
             own.temperature,
             settings.defaults.stream,
@@ -149,29 +155,29 @@ class Assembler:
             policy=RolePolicy(actor.role.row, settings.approval.mode),
             approver=_approver(handles.ui, kept.session, actor),
             editor=kept.editor,
-            inbox=Inbox(),
+            inbox=inbox,
             retries=Retries(_retry_rules(settings)),
             stored=self._ways.stored,
             token=token,
             cwd=actor.scope.cwd,
-            mask=secrets.mask(self._environ, secrets.variables_of(settings)),
+            mask=mask,
             adopt=partial(_adopt, texts),
             budget=Budget(settings.tool_step_budget, settings.max_requests),
             save_before_run=settings.editor.save_before_run,
         )
 
-    def _parts(self, actor: Actor, kept: Kept, texts: Texts) -> Parts:
+    def _parts(self, actor: Actor, kept: Kept, texts: Texts, shell: Shell) -> Parts:
         handles, settings = self._handles, actor.settings
         scratchpad = Scratchpad(handles.persistence, actor.conversation)
         prepare = partial(self._child, kept)
         return Parts(
             texts,
-            handles.tool.processes,
+            shell,
+            web(settings, self._environ, handles.tool.wire),
             scratchpad,
             self._memory(actor.scope),
             handles.dispatch.children(actor, prepare, self._ways.post, scratchpad),
-            settings.bash.timeout,
-            settings.bash.max_output_bytes,
+            Todos(handles.persistence, actor.conversation, actor.job, actor.emit),
             cast(ReportKind, actor.role.row) if actor.job else None,
         )
 
@@ -218,6 +224,11 @@ def _approver(face: Face, session: Session, actor: Actor) -> Approver:
     """Questions of a child carry its job."""
     approver = face.approver(session)
     return session.approvals.asked_by(actor.emit) if approver is session.approvals else approver
+
+
+def _limits(settings: Settings) -> Limits:
+    bash = settings.bash
+    return Limits(bash.timeout, bash.max_background_jobs, bash.max_output_bytes)
 
 
 def _retry_rules(settings: Settings) -> RetryRules:

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import apsw
+import msgspec
 
 from smith_server.core.conversation import turn_of
 from smith_server.core.errors import AgentError, AgentFailure, agent_error
@@ -30,6 +31,7 @@ from smith_server.core.events import (
     TurnCompleted,
     TurnFailed,
     TurnStarted,
+    UsageUpdated,
 )
 from smith_server.core.messages import Usage
 from smith_server.runtime.bus import ends_turn
@@ -184,6 +186,9 @@ class Journal:
                 yield from self._compacted(envelope, event)
             case RequestStarted(model, provider):
                 self._models[name, job] = (model, provider)
+            case UsageUpdated(turn_usage):
+                # What a turn has used by now is known even if its process is killed.
+                yield self._usage(envelope, turn_usage)
             case SessionStarted(root, resumed):
                 if not resumed:
                     self._roots[name] = root
@@ -225,30 +230,34 @@ class Journal:
             depth=bool(envelope.job) + bool(envelope.parent),
         )
 
+    def _usage(self, envelope: Envelope, used: Usage) -> SetUsage:
+        model, _ = self._models.get((envelope.conversation, envelope.job), ("", ""))
+        return SetUsage(envelope.conversation, envelope.turn, used, envelope.job or "parent", envelope.role, model)
+
     def _end(self, envelope: Envelope, event: Event) -> Iterable[Write]:
         ended = _ended(event)
         if ended is None:
             return ()
-        state, usage, record = ended
-        model, _ = self._models.pop((envelope.conversation, envelope.job), ("", ""))
-        return (
-            SetUsage(envelope.conversation, envelope.turn, usage, envelope.job or "parent", envelope.role, model),
-            CloseTurn(envelope.conversation, envelope.turn, state, envelope.job, dict(record)),
-        )
+        state, usage, why = ended
+        used = self._usage(envelope, usage)
+        model, provider = self._models.pop((envelope.conversation, envelope.job), ("", ""))
+        record = {**why, "model": model, "provider": provider, "usage": msgspec.to_builtins(usage)}
+        return used, CloseTurn(envelope.conversation, envelope.turn, state, envelope.job, record)
 
 
 def _taken(envelope: Envelope, queued: str) -> Iterable[Write]:
     return (DropPrompt(envelope.conversation, queued),) if queued else ()
 
 
-def _ended(event: Event) -> tuple[TurnState, Usage, dict[str, object]] | None:
+def _ended(event: Event) -> tuple[TurnState, Usage, dict[str, str]] | None:
+    """The state of the turn that `event` ends, what it used, and why it ended."""
     match event:
-        case TurnCompleted(_, usage):
-            return "completed", usage, {}
+        case TurnCompleted(stop_reason, usage):
+            return "completed", usage, {"stop_reason": stop_reason}
         case TurnCancelled(usage):
-            return "cancelled", usage, {}
+            return "cancelled", usage, {"stop_reason": "cancelled"}
         case TurnFailed(error, usage):
-            return "error", usage, {"code": error.code, "message": error.message}
+            return "error", usage, {"stop_reason": "error", "code": error.code, "message": error.message}
         case _:
             return None
 

@@ -14,15 +14,15 @@ class Options(Struct, frozen=True):
 
     `flags` are settings as a tree, `set_by` says to people who gave them. `model` is what conversations begin
     with, whatever was chosen for them before. `resume` tells whether the first conversation of a project is its
-    last one. `service_handles` replaces services by name: what is handed in is
-    not made.
+    last one; None leaves that to `terminal.resume`. `service_handles` replaces services by name: what is handed in
+    is not made.
     """
 
     places: Places
     environ: Mapping[str, str]
     flags: dict[str, Any] = {}
     config_file: Path | None = None
-    resume: bool = False
+    resume: bool | None = False
     set_by: str = "command line"
     service_handles: Mapping[str, Any] = {}
     model: str = ""

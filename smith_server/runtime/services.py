@@ -1,19 +1,30 @@
 """What one process has open: its conversations, the bus between them and the faces, and the services they use."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from smith_server.config import secrets
 from smith_server.core.cancel import CancelToken
 from smith_server.core.compaction import Compaction
 from smith_server.core.conversation import Conversation
 from smith_server.core.errors import AgentError, AgentFailure, public
-from smith_server.core.events import Envelope, Event, Notice, PersistenceFailed, SessionStarted, SessionStopped
+from smith_server.core.events import (
+    Envelope,
+    Event,
+    Notice,
+    PersistenceFailed,
+    SessionStarted,
+    SessionStopped,
+    TodosUpdated,
+)
 from smith_server.core.scope import TurnInput
 from smith_server.core.space import Space
+from smith_server.core.todos import Todo
 from smith_server.policy.roles import Role
+from smith_server.proc.jobs import Jobs
 from smith_server.runtime.assemble import Assembler, Ways
 from smith_server.runtime.bus import Bus
 from smith_server.runtime.completion import Completion
@@ -22,7 +33,7 @@ from smith_server.runtime.handles import Handles
 from smith_server.runtime.journal import Journal
 from smith_server.runtime.library import Library
 from smith_server.runtime.options import Options
-from smith_server.runtime.repositories import ProjectMemory
+from smith_server.runtime.repositories import ProjectMemory, Todos
 from smith_server.runtime.session import Prompt, Session
 from smith_server.store.holder import Holder
 from smith_server.store.search import Found
@@ -55,6 +66,7 @@ class Services:
     async def close(self, reason: str = "") -> None:
         """Stop every turn, store what happened, end every child."""
         await asyncio.gather(*(session.close(reason) for session in self._sessions.values()))
+        await self.handles.tool.end_jobs()
         for session in self._sessions.values():
             self._post(session.id, SessionStopped(reason=reason))
         for task in list(self._tasks):
@@ -73,8 +85,12 @@ class Services:
             if name in self._sessions:
                 self._current[self._sessions[name].root] = name
                 return self._sessions[name]
-            opened = await self.handles.conversation.open(name, root, resume=self._options.resume)
+            opened = await self.handles.conversation.open(name, root, resume=self._resumes(root))
             return await self._start(opened)
+
+    def _resumes(self, root: Path) -> bool:
+        asked = self._options.resume
+        return self.handles.config.settings(root).terminal.resume == "project" if asked is None else asked
 
     async def new_session(self, root: Path) -> Session:
         """Begin a conversation; it is the project's current one from now on."""
@@ -121,6 +137,19 @@ class Services:
         """The role of the next turn: the one chosen for the conversation, else the configured one."""
         configured = self.handles.config.settings(session.root).active_role or ""
         return self.handles.role.active(session.role, configured)
+
+    async def todos(self, session: Session) -> Sequence[Todo]:
+        """The plan of a conversation."""
+        return await Todos(self.handles.persistence, session.id, "", session.emit).list()
+
+    def jobs(self, session: Session) -> Jobs:
+        """The commands of a conversation that run in the background."""
+        return self.handles.tool.jobs(session.id)
+
+    def mask(self, session: Session) -> Callable[[str], str]:
+        """What blanks the values of keys in a text that is shown."""
+        settings = self.handles.config.settings(session.root)
+        return secrets.mask(self._options.environ, secrets.variables_of(settings))
 
     async def memory(self, session: Session) -> ProjectMemory | None:
         """What the project of a conversation remembers; None without a project that has an identity."""
@@ -172,6 +201,8 @@ class Services:
         self._current[session.root] = session.id
         session.start()
         self._post(session.id, SessionStarted(root=str(session.root), resumed=opened.stored, title=opened.title))
+        if opened.stored and (plan := await self.todos(session)):
+            self._post(session.id, TodosUpdated(todos=tuple(plan)))
         self._warn(session, [*self._notes(session.root), *opened.notes])
         return session
 

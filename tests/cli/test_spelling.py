@@ -12,6 +12,7 @@ from smith_server.core.compaction import Compaction
 from smith_server.core.errors import agent_error
 from smith_server.core.events import Envelope, Event
 from smith_server.core.messages import AssistantMessage, Call, Text, Thinking, ToolMessage, Usage, UserMessage
+from smith_server.core.todos import Todo
 from smith_server.runtime.outcome import TurnOutcome
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "run_json.jsonl"
@@ -40,6 +41,12 @@ EVENTS: tuple[Event, ...] = (
     events.CallProgressed(call_id="c1", text="half"),
     events.CallFinished(call_id="c1", name="read", ok=True, summary="1 line", content="one", duration_ms=3),
     events.CallFinished(call_id="c2", name="bash", ok=False, summary="no", code="nobody_to_ask", content="no, no"),
+    events.JobStarted(id="bash-1", command="serve"),
+    events.JobEnded(id="bash-1", state="exited", exit_code=3, seconds=1.5),
+    events.JobEnded(id="bash-1", state="exited"),
+    events.JobEnded(id="bash-1", state="timed_out", exit_code=0),
+    events.JobEnded(id="bash-1", state="killed"),
+    events.TodosUpdated(todos=(Todo("look", "completed"),)),
     events.ApprovalAsked(id="a1", call_id="c1", name="bash", title="ls", saves=("a.py",)),
     events.ApprovalAnswered(id="a1", decision="withdrawn"),
     events.EditWaiting(path="/p/a.py", reason="busy"),

@@ -7,6 +7,7 @@ import pytest
 from llmock.pytest_plugin import LLMock
 from llmock.testing import LLMockServer
 
+from tests.e2e.strict_model import StrictModel
 from tests.e2e.world import World
 
 
@@ -38,3 +39,10 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     made = World(tmp_path)
     yield made
     await made.close()
+
+
+@pytest.fixture
+async def strict() -> AsyncIterator[StrictModel]:
+    """A model server that refuses what real providers refuse."""
+    async with StrictModel().served() as model:
+        yield model

@@ -58,3 +58,14 @@ async def test_what_is_chosen_before_the_first_prompt_is_kept(services: Services
     await said(services, session, "go")
     (header,) = await services.library.listed(tmp_path, 10)
     assert (header.title, header.message_count) == ("my plan", 2)
+
+
+async def test_words_of_a_line_are_parted_by_any_blank_and_a_value_stays_as_it_was_typed(
+    services: Services, tmp_path: Path
+) -> None:
+    session = await services.session("", tmp_path)
+    assert (await services.run_line("/scratchpad\tset\n plan\ta  b\n c", session)).error is None
+    assert (await services.run_line("  /scratchpad get\tplan ", session)).text == "a  b\n c"
+    assert (await services.run_line("/config\tset\tempty_response_retry_backoff_ms [1,\t2]", session)).error is None
+    settings = services.handles.config.settings(tmp_path)
+    assert tuple(settings.empty_response_retry_backoff_ms) == (1, 2)

@@ -18,6 +18,3 @@ CREATE TRIGGER compaction_void AFTER UPDATE OF record ON message
   WHEN new.job = '' AND new.record IS NOT old.record BEGIN
   DELETE FROM compaction WHERE conversation = new.conversation AND (turn, seq) >= (new.turn, new.seq);
 END;
-
--- The provider that the model of a conversation was chosen for; NULL: whichever there is.
-ALTER TABLE conversation ADD COLUMN provider TEXT;
