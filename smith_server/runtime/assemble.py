@@ -36,7 +36,7 @@ from smith_server.runtime.room import Room
 from smith_server.runtime.session import Inbox, Prompt, Session
 from smith_server.runtime.view import WindowView, rules_of
 from smith_server.runtime.web import web
-from smith_server.tools.bash import Limits
+from smith_server.tools.bash import Bash, Limits
 from smith_server.tools.registry import Parts, Shell
 from smith_server.tools.report import ReportTool
 from smith_server.workspace.paths import locate
@@ -100,6 +100,13 @@ class Assembler:
         kept = self._keep(session, actor.settings)
         turn = await self._input(actor, kept, kept.texts, token, _chosen(session))
         return cast(WindowView, turn.view)
+
+    def shell(self, session: Session) -> Bash:
+        """Commands of the person: jobs of the conversation, of which the model is told nothing."""
+        settings = self._handles.config.settings(session.root)
+        mask = secrets.mask(self._environ, secrets.variables_of(settings))
+        owner = owner_of("user", session.emit, lambda text: None, mask)
+        return Bash(self._handles.tool.jobs(session.id), owner, _limits(settings))
 
     async def memory(self, root: Path) -> ProjectMemory | None:
         """What the project of a folder remembers; None without a project that has an identity."""

@@ -37,6 +37,7 @@ from smith_server.runtime.repositories import ProjectMemory, Todos
 from smith_server.runtime.session import Prompt, Session
 from smith_server.store.holder import Holder
 from smith_server.store.search import Found
+from smith_server.tools.bash import Bash
 
 BEAT_SECONDS = 25.0
 
@@ -109,7 +110,7 @@ class Services:
         """The conversation to stop: the one named, or the one that is busy."""
         if conversation:
             return self.known(conversation)
-        busy = [session for session in self._sessions.values() if session.busy]
+        busy = [session for session in self._sessions.values() if session.busy or session.errands]
         return next((session for session in busy if not turn or session.turn == turn), None)
 
     async def run_line(self, line: str, session: Session) -> Any:
@@ -120,6 +121,10 @@ class Services:
     async def complete(self, line: str, cursor: int, session: Session) -> Completion:
         """What may stand at the `cursor` (code points) of a command line."""
         return await self.handles.command.complete(line, cursor, session, self)
+
+    def shell(self, session: Session) -> Bash:
+        """What runs a command for the person in a conversation."""
+        return self._assembler.shell(session)
 
     async def system_prompt(self, session: Session) -> str:
         """What the next turn would send first."""

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from smith_server.core.cancel import CancelToken
 from smith_server.core.compaction import Compaction
@@ -30,6 +30,7 @@ from smith_server.core.turn import TurnEnd, run_turn
 from smith_server.runtime.approvals import Approvals
 from smith_server.runtime.bus import Bus
 from smith_server.runtime.ending import ended, last_event
+from smith_server.runtime.errands import Errands
 from smith_server.runtime.lifecycle import Life
 from smith_server.runtime.outcome import CancelOutcome, TurnOutcome, TurnRecord
 
@@ -111,6 +112,8 @@ class Session:
         self.inbox = Inbox()
         self.compactions: list[Compaction] = []
         self.approvals = Approvals(self.emit)
+        self.errands = Errands()
+        self._attached: list[str] = []
         self._bus = bus
         self._prepare = prepare
         self.role = ""
@@ -140,7 +143,7 @@ class Session:
         self.life.require_running()
         if self.busy and not queue:
             raise failure("policy", "turn_active", "A turn is running. Cancel it, or send the prompt with `queue`.")
-        waits = self.busy
+        waits, prompt = self.busy, self._with_attached(prompt)
         ticket = Ticket.of(prompt, waited=waits)
         self._queue.append(ticket)
         if waits:
@@ -149,6 +152,10 @@ class Session:
         if not self.busy:
             self._task = asyncio.create_task(self._work(), name=f"session {self.id}")
         return ticket
+
+    def attach(self, text: str) -> None:
+        """Let the next prompt carry `text`."""
+        self._attached.append(text)
 
     def hold(self, prompts: Iterable[tuple[str, str]]) -> None:
         """Put back prompts (id, text) that waited when an earlier process ended; they run before the next one."""
@@ -181,9 +188,16 @@ class Session:
         self._beside = None
         await self._work()
 
+    def _with_attached(self, prompt: Prompt) -> Prompt:
+        attached, self._attached = self._attached, []
+        texts = [prompt.attached, *attached] if prompt.attached else attached
+        return structs.replace(prompt, attached="\n\n".join(texts)) if attached else prompt
+
     async def cancel(self) -> CancelOutcome:
-        """Stop the running turn and empty the line; returns when nothing of it runs any more."""
-        return await self._stop(self._drop_queue())
+        """Stop the running turn and errands and empty the line; returns when nothing of it runs any more."""
+        outcome, ended = await asyncio.gather(self._stop(self._drop_queue()), self.errands.cancel())
+        killed = (*outcome.killed, *ended)
+        return structs.replace(outcome, cancelled=outcome.cancelled or bool(ended), killed=killed)
 
     async def _stop(self, dropped: tuple[str, ...]) -> CancelOutcome:
         if self._running is None:
@@ -211,6 +225,7 @@ class Session:
     async def close(self, reason: str = "") -> None:
         """End the work of this conversation. Prompts in line stay stored and wait for whoever opens it next."""
         self.life = self.life.stop(reason)
+        await self.errands.cancel()
         while self._queue:
             self._queue.popleft().done.set_result(TurnOutcome("", "cancelled"))
         await self._stop(())
