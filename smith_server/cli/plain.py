@@ -5,6 +5,7 @@ from smith_server.core.events import (
     CallFinished,
     CallStarted,
     CompactionStarted,
+    ContextCompacted,
     DispatchFinished,
     DispatchStarted,
     Envelope,
@@ -71,6 +72,8 @@ def trouble(event: Event) -> str:
             return f"smith: not sent: {text}"
         case CompactionStarted():
             return "smith: compacting the conversation …"
+        case ContextCompacted(steps=steps, before=before, after=after) if steps:
+            return f"smith: compacted from {before:,} to {after:,} tokens ({', '.join(steps)})."
         case TurnCancelled():
             return "smith: stopped."
         case _:

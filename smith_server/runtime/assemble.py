@@ -88,7 +88,8 @@ class Assembler:
         """The input of a turn of the conversation itself. Raises `AgentFailure` when no model can be had."""
         actor = await self._actor(session, prompt.cwd or session.root, prompt.role)
         kept = self._keep(session, actor.settings)
-        return await self._input(actor, kept, kept.texts, token, Asked(prompt.model or session.model))
+        asked = Asked(prompt.model) if prompt.model else _chosen(session)
+        return await self._input(actor, kept, kept.texts, token, asked)
 
     async def next_request(self, session: Session, prompt: Prompt) -> NextRequest:
         """The request that `prompt` would send first; without a text the one that the conversation as it is would."""
@@ -139,7 +140,7 @@ class Assembler:
     async def _own_view(self, session: Session, token: CancelToken) -> WindowView:
         actor = await self._actor(session, session.root)
         kept = self._keep(session, actor.settings)
-        turn = await self._input(actor, kept, kept.texts, token, Asked(session.model))
+        turn = await self._input(actor, kept, kept.texts, token, _chosen(session))
         return cast(WindowView, turn.view)
 
     def shell(self, session: Session) -> Bash:
@@ -261,6 +262,11 @@ class Assembler:
             editor.on_late(lambda change, receipt: _late(session, texts, change, receipt))
             kept = self._kept[session.id] = Kept(session, editor, texts)
         return kept
+
+
+def _chosen(session: Session) -> Asked:
+    """The model that a person chose for a conversation."""
+    return Asked(session.model, provider=session.provider)
 
 
 def _approver(face: Face, session: Session, actor: Actor) -> Approver:

@@ -46,6 +46,7 @@ class Opened(Struct, frozen=True):
     role: str = ""
     model: str = ""
     compactions: tuple[Compaction, ...] = ()
+    provider: str = ""
     lease: Lease | None = None
     holder: Lease | None = None
     cursor: Cursor | None = None
@@ -246,6 +247,7 @@ def _read(connection: apsw.Connection, header: Header) -> Opened:
         role=header.role or "",
         model=header.model or "",
         compactions=compaction.load(connection, header.id),
+        provider=header.provider or "",
     )
 
 

@@ -99,9 +99,11 @@ class Library:
         """The role of a conversation from the next turn on."""
         await self._database.call(partial(conversations.set_role, conversation=conversation, role=role))
 
-    async def set_model(self, conversation: str, model: str) -> None:
+    async def set_model(self, conversation: str, model: str, provider: str) -> None:
         """The model of a conversation from the next turn on."""
-        await self._database.call(partial(conversations.set_model, conversation=conversation, model=model))
+        await self._database.call(
+            partial(conversations.set_model, conversation=conversation, model=model, provider=provider)
+        )
 
     async def export(self, conversation: str, path: Path) -> int:
         """Write everything that is stored of a conversation into a new file, a record per line; how many lines.

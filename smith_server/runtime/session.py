@@ -47,8 +47,9 @@ T = TypeVar("T")
 class Session:
     """One conversation at work. `prepare` makes the input of a turn and may raise `AgentFailure`.
 
-    `role` and `model` are those that the person chose for it, "" for the configured ones; `compactions` say what of
-    `talk` is not sent any more. `holder` is the right of another process to write it: then it is only looked at here.
+    `role` and `model` are those that the person chose for it, "" for the configured ones, `provider` the one that
+    the model was chosen for, "" for any; `compactions` say what of `talk` is not sent any more. `holder` is the
+    right of another process to write it: then it is only looked at here.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Session:
         self.model = ""
         self.title = ""
         self.holder: Lease | None = None
+        self.provider = ""
         self.life = Life()
         self._queue: deque[Ticket] = deque()
         self._task: asyncio.Task[None] | None = None

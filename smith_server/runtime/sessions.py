@@ -251,6 +251,7 @@ class Sessions:
         session = Session(opened.id, opened.root, talk, self._stage.bus, self._prepare)
         session.hold(opened.waiting)
         session.role, session.model, session.title = opened.role, self._options.model or opened.model, opened.title
+        session.provider = "" if self._options.model else opened.provider
         session.compactions.extend(opened.compactions)
         session.holder = opened.holder
         for text in opened.told:

@@ -154,6 +154,8 @@ class WindowView:
             squeeze.drop()
         finally:
             self._used = self._used + used
+            if squeeze.record.steps:
+                self._window.note(squeeze.record)
             if squeeze.record.steps or asked:
                 self._emit(_event(squeeze.record, used))
 

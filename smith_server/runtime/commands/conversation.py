@@ -81,9 +81,10 @@ async def model(rest: str, session: Session, services: Services) -> Result:
     """Show the model, or use another one for this conversation from the next turn on."""
     if not rest:
         return Result(session.model or "the configured one")
-    session.model = rest
+    provider = await services.handles.model.chosen(services.handles.config.settings(session.root))
+    session.model, session.provider = rest, provider
     await services.keep(session)
-    await services.library.set_model(session.id, rest)
+    await services.library.set_model(session.id, rest, provider)
     return Result(f"The model is {rest} from the next prompt on.")
 
 
