@@ -42,11 +42,15 @@ class ThinkingDelta(Struct, frozen=True):
 
 
 class Done(Struct, frozen=True):
-    """The whole answer: its parts in order, deltas included, why it ended and what it cost."""
+    """The whole answer: its parts in order, deltas included, why it ended and what it cost.
+
+    `dropped` calls are not among the parts, since the end of the answer cut or forbade them.
+    """
 
     parts: tuple[Part, ...]
     stop: StopReason
     usage: Usage | None = None
+    dropped: int = 0
 
 
 class Failed(Struct, frozen=True):

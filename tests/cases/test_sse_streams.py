@@ -11,15 +11,16 @@ import pytest
 from smith_server.core.messages import Call, Part, Text, Thinking
 from smith_server.core.ports import Delta, Done, Failed, TextDelta, ThinkingDelta
 from smith_server.llm.answer import Answer
+from smith_server.llm.anthropic_stream import AnthropicReader
 from smith_server.llm.openai_stream import OpenAIReader
 from smith_server.llm.presets import Preset
 
-READERS = {"openai": OpenAIReader}
+READERS = {"openai": OpenAIReader, "anthropic": AnthropicReader}
 
 FOLDER = Path(os.environ.get("SMITH_CASES_DIR", Path(__file__).parent))
 FILE = FOLDER / "sse_streams.jsonl"
 LINES = FILE.read_text(encoding="utf-8").splitlines() if FILE.exists() else []
-CASES = [case for case in map(json.loads, LINES) if case["input"]["shape"] in READERS]
+CASES = [json.loads(line) for line in LINES]
 
 
 def whole(chunks: list[bytes]) -> list[bytes]:
@@ -76,6 +77,7 @@ def shown(deltas: list[Delta], reader: Any) -> dict[str, Any]:
     return {
         "text": text,
         "thinking": thinking,
+        "replay_thinking": [part.replay for part in last.parts if isinstance(part, Thinking) and part.replay],
         "tool_calls": [call(part) for part in last.parts if isinstance(part, Call)],
         "usage": None if used is None else {key: getattr(used, key) for key in used.__struct_fields__},
         "stop_reason": last.stop if isinstance(last, Done) else "error",
