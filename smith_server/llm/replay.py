@@ -134,14 +134,17 @@ class Replay:
         return fit
 
     def _id(self, call_id: str, place: str) -> str:
-        """The id if it can be sent, else one that is always the same for this call."""
-        if call_id in self._sent or not call_id:
-            return _made_id(f"{place}/{call_id}")
+        """The id if it can be sent and no call has it, else one that is always the same for this call."""
+        fit = call_id if self._fits(call_id) else _made_id(call_id or place)
+        while fit in self._sent:
+            fit = _made_id(f"{fit}/{place}")
+        return fit
+
+    def _fits(self, call_id: str) -> bool:
         longest = self._target.longest_id
-        fits = not longest or len(call_id) <= longest
-        if fits and (self._target.id_form == "any" or re.fullmatch(r"[A-Za-z0-9_-]+", call_id)):
-            return call_id
-        return _made_id(call_id)
+        if not call_id or (longest and len(call_id) > longest):
+            return False
+        return self._target.id_form == "any" or re.fullmatch(r"[A-Za-z0-9_-]+", call_id) is not None
 
 
 def replayed(messages: Iterable[Message], target: Target) -> tuple[Message, ...]:
