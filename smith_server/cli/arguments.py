@@ -20,7 +20,7 @@ smith COMMAND --help tells more of run, chat and serve.
 _EXIT_CODES = """\
 exit codes: 0 done, 1 failed, 3 finished but calls were refused because nobody could be asked, 130 interrupted
 """
-_PROVIDERS = ("openrouter", "openai", "ollama", "custom", "scripted")
+_PROVIDERS = ("openrouter", "anthropic", "openai", "ollama", "local", "custom", "scripted")
 _ABOUT = frozenset({"-h", "--help", "-v", "-V", "--version"})
 _HEADLESS = frozenset({"--json", "-y", "--yes", "--auto-approve"})
 _WITH_VALUE = frozenset({"-m", "--model", "-p", "--provider", "--config"})

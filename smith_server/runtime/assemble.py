@@ -28,8 +28,8 @@ from smith_server.policy.matrix import check_tool
 from smith_server.policy.roles import Role
 from smith_server.proc.run import Processes
 from smith_server.runtime.actor import Actor, Post
+from smith_server.runtime.configured import model_settings
 from smith_server.runtime.dispatch import Children, Prepared
-from smith_server.runtime.models import provider_settings
 from smith_server.runtime.providers import Providers
 from smith_server.runtime.repositories import ProjectMemory, Scratchpad
 from smith_server.runtime.session import Inbox, Prompt, Session
@@ -115,7 +115,7 @@ class Assembler:
         project = await asyncio.to_thread(find_project, actor.cwd)
         provider, model = await shared.providers.pick(settings, model, actor.role.name, actor.emit)
         tools = all_tools(self._parts(actor, kept, texts, project, settings))
-        own = provider_settings(settings, provider.name)
+        own = model_settings(settings, provider.name, model)
         frame = Request(
             model,
             await self._prompt(actor, project),

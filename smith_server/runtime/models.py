@@ -2,13 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-import msgspec
 from msgspec import Struct
 
-from smith_server.config.schema import ProviderSettings, Settings
+from smith_server.config.schema import Settings
 from smith_server.core.errors import failure
-from smith_server.llm.presets import PRESETS, Preset, preset
-from smith_server.llm.stall import Timeouts
+from smith_server.llm.presets import PRESETS, Preset
+from smith_server.runtime.configured import configured, provider_settings
 
 Answers = Callable[[str], Awaitable[bool]]
 
@@ -35,37 +34,18 @@ async def choose_provider(settings: Settings, environ: Mapping[str, str], answer
         return _choice(named, settings, environ, f"provider {named} is set")
     if settings.llm_config.api_url:
         return _choice("custom", settings, environ, "llm_config.api_url is set")
-    for name in ("openrouter", "openai"):
+    for name in ("openrouter", "anthropic", "openai"):
         if environ.get(PRESETS[name].key_variable):
             return _choice(name, settings, environ, f"{PRESETS[name].key_variable} is in the environment")
     ollama = _choice("ollama", settings, environ, "an Ollama answers on this machine")
     if await answers(ollama.preset.base_url.removesuffix("/v1")):
         return ollama
-    raise failure("policy", "no_provider", _ways(environ))
+    raise failure("policy", "no_provider", _ways())
 
 
 def _choice(name: str, settings: Settings, environ: Mapping[str, str], why: str) -> Choice:
-    own, limits = provider_settings(settings, name), settings.llm_config
-    address = own.base_url or (limits.api_url if name == "custom" else "")
-    if name == "custom" and not address:
-        raise failure("policy", "no_address", "The provider `custom` needs `llm_config.api_url` in the settings.")
-    found = preset(name, {"OLLAMA_HOST": settings.providers.ollama.host}, address)
-    variable = limits.api_key_env if name == "custom" else found.key_variable
-    timeouts = Timeouts(
-        connect=limits.connect_timeout,
-        send=limits.send_timeout,
-        stall=limits.stream_stall_timeout,
-        whole=limits.timeout,
-    )
-    headers = {**found.headers, **own.headers}
-    found = msgspec.structs.replace(found, key_variable=variable, timeouts=timeouts, headers=headers)
-    return Choice(found, environ.get(variable, "") if variable else "", why)
-
-
-def provider_settings(settings: Settings, name: str) -> ProviderSettings:
-    """The table `providers.<name>`."""
-    own: ProviderSettings = getattr(settings.providers, name)
-    return own
+    found = configured(name, settings)
+    return Choice(found, environ.get(found.key_variable, "") if found.key_variable else "", why)
 
 
 def choose_model(asked: str, role: str, settings: Settings, at: Preset) -> str:
@@ -98,13 +78,11 @@ def only_model(names: Sequence[str], provider: str) -> str:
     )
 
 
-def _ways(environ: Mapping[str, str]) -> str:
+def _ways() -> str:
     ways = [
         "No model to talk to. Do one of these:",
-        "- set OPENROUTER_API_KEY or OPENAI_API_KEY in the environment of smith;",
+        "- set OPENROUTER_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY in the environment of smith;",
         "- start an Ollama on this machine (`ollama serve`);",
         "- set `llm_config.api_url` in the settings to an OpenAI-compatible server, e.g. llama.cpp or vLLM.",
     ]
-    if environ.get("ANTHROPIC_API_KEY"):
-        ways.append("ANTHROPIC_API_KEY is set, but this version does not speak Anthropic's protocol.")
     return "\n".join(ways)
