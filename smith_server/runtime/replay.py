@@ -46,6 +46,8 @@ def _end(last: Message) -> Event:
 
 def _shown(message: Message) -> Iterable[Event]:
     match message:
+        case UserMessage(text=""):
+            return [MessageAdded(message=message)]
         case UserMessage():
             return [TurnStarted(text=message.text), MessageAdded(message=message)]
         case AssistantMessage():
