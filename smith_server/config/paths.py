@@ -28,6 +28,11 @@ class Places(Struct, frozen=True):
         return self.data / "smith.db"
 
     @property
+    def cache(self) -> Path:
+        """For what can be made again."""
+        return self.state / "cache"
+
+    @property
     def log_file(self) -> Path:
         return self.state / "logs" / "smith.log"
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from smith_server.config import secrets
 from smith_server.config.schema import Settings
-from smith_server.context.prompt import About, system_prompt
+from smith_server.context.prompt import About, role_text, system_prompt
 from smith_server.core.budget import Budget
 from smith_server.core.cancel import CancelToken
 from smith_server.core.editor import Editor, Receipt
@@ -43,6 +43,11 @@ from smith_server.workspace.texts import Texts
 
 UNKNOWN_WINDOW = 128_000
 """Tokens of a model of which nothing is known."""
+
+COMPACT = "compact"
+"""The prompt of models too small for any role."""
+
+_FEW_TOOLS = ("read", "report")
 
 
 class Face(Protocol):
@@ -84,7 +89,7 @@ class Assembler:
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._kept: dict[str, Kept] = {}
-        self._specs: dict[tuple[str, float], tuple[ToolSpec, ...]] = {}
+        self._specs: dict[tuple[str, float, int], tuple[ToolSpec, ...]] = {}
 
     async def turn_input(self, session: Session, role: Role, prompt: Prompt, token: CancelToken) -> TurnInput:
         """The input of a turn of the conversation itself. Raises `AgentFailure` when no model can be had."""
@@ -113,21 +118,22 @@ class Assembler:
     async def _input(self, actor: Actor, kept: Kept, texts: Texts, model: str, token: CancelToken) -> TurnInput:
         shared, settings = self._shared, self._shared.settings(actor.root)
         project = await asyncio.to_thread(find_project, actor.cwd)
-        provider, model = await shared.providers.pick(settings, model, actor.role.name, actor.emit)
+        picked = await shared.providers.pick(settings, model, actor.role.name, actor.emit)
+        provider, model = picked.provider, picked.model
         tools = all_tools(self._parts(actor, kept, texts, project, settings))
         own = model_settings(settings, provider.name, model)
         frame = Request(
             model,
-            await self._prompt(actor, project),
+            role_text(COMPACT) if picked.compact else await self._prompt(actor, project),
             (),
-            self._offered(actor.role, tools, settings.bash.timeout),
+            self._offered(actor.role, _few(tools) if picked.compact else tools, settings.bash.timeout),
             own.max_output_tokens,
             own.temperature,
             settings.defaults.stream,
         )
         return TurnInput(
             provider=provider,
-            view=self._view(actor, kept, settings, frame),
+            view=self._view(actor, kept, settings, frame, picked.window or UNKNOWN_WINDOW),
             tools=tools,
             policy=RolePolicy(actor.role.row, settings.approval.mode),
             approver=_approver(shared.face, kept.session, actor),
@@ -169,18 +175,18 @@ class Assembler:
 
     def _offered(self, role: Role, tools: Mapping[str, Tool], seconds: float) -> tuple[ToolSpec, ...]:
         """What the model of a role is told of its tools; described once."""
-        key = (role.name, seconds)
+        key = (role.name, seconds, len(tools))
         if key not in self._specs:
             offered = [tool for name, tool in tools.items() if check_tool(role.row, name) == "allow"]
             self._specs[key] = tuple(map(spec, offered))
         return self._specs[key]
 
-    def _view(self, actor: Actor, kept: Kept, settings: Settings, frame: Request) -> WindowView:
+    def _view(self, actor: Actor, kept: Kept, settings: Settings, frame: Request, window: int) -> WindowView:
         """A conversation keeps its view, so that a request goes on where the last one ended."""
         rules = rules_of(
             settings.context_management,
             can_recall=check_tool(actor.role.row, "recall") == "allow",
-            window=UNKNOWN_WINDOW,
+            window=window,
             output_limit=frame.max_output_tokens or 0,
         )
         view = None if actor.job else kept.view
@@ -200,6 +206,11 @@ class Assembler:
             limit = asyncio.Semaphore(settings.subagents.max_parallel)
             kept = self._kept[session.id] = Kept(session, editor, texts, limit)
         return kept
+
+
+def _few(tools: Mapping[str, Tool]) -> Mapping[str, Tool]:
+    """What is offered to a model too small to choose among more."""
+    return {name: tools[name] for name in _FEW_TOOLS if name in tools}
 
 
 def _approver(face: Face, session: Session, actor: Actor) -> Approver:

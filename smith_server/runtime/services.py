@@ -83,7 +83,7 @@ class Services:
         self.bus = Bus(self._journal)
         self.bus.start()
         self._shelf = Shelf(self._database, holder, self._face.name)
-        self._providers = Providers(options.environ)
+        self._providers = Providers(options.environ, options.places.cache)
         self._guard = Guard()
         hidden = secrets.variables_of(own.settings)
         self._processes = Processes(self._guard, hidden)

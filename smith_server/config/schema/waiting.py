@@ -17,7 +17,6 @@ NO_EFFECT_YET = frozenset(
         "mentions",
         "pricing",
         "providers.*.api_key_command",
-        "providers.local",
         "sandbox",
         "services",
         "context_management.summarize",
