@@ -17,6 +17,7 @@ settings.load_profile("smith")
 
 PROGRAMS = ("nvim", "emacs")
 KEPT = ("SMITH_CASES_DIR",)
+MODEL = Path(__file__).resolve().parent.parent / ".cache" / "model"
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
 HOME = pytest.StashKey[str]()
 
@@ -42,6 +43,8 @@ def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
     if IN_CI:
         return
     missing = [name for name in PROGRAMS if shutil.which(name) is None]
+    if not MODEL.is_dir():
+        missing.append("model")
     for item in items:
         for name in missing:
             if item.get_closest_marker(name):

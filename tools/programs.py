@@ -37,6 +37,7 @@ PROGRAMS = (
     Program("emacs", EMACS),
     Program("luacheck", LUACHECK),
     Program("stylua", npm="@johnnymorganz/stylua-bin@2.5.2"),
+    Program("aimock", npm="@copilotkit/aimock@1.43.0"),
 )
 
 

@@ -11,7 +11,7 @@ from smith_server.core.errors import failure
 from smith_server.core.events import Notice
 from smith_server.core.ports import Emit, Provider
 from smith_server.llm.http import Connections
-from smith_server.llm.local import LocalModel
+from smith_server.llm.local import LocalModel, is_installed
 from smith_server.llm.presets import host_of, is_loopback
 from smith_server.llm.probe import answers
 from smith_server.llm.provider import HttpProvider
@@ -79,6 +79,9 @@ class Providers:
         choice = await choose_provider(settings, self._environ, answers)
         if choice.preset.name != "local" or choice.preset.base_url:
             return choice
+        if not is_installed():
+            text = "The small model of smith is not installed: install smith-server with its extra `local`."
+            raise failure("policy", "not_installed", text)
         if emit is not None and not self._local.is_running:
             emit(Notice(level="info", text="Starting the small model on this machine, which takes some seconds."))
         served = await self._local.served()
