@@ -54,26 +54,30 @@ def test_a_stream_is_read_as_expected_however_it_is_cut(case: dict[str, Any], cu
     assert {key: found[key] for key in expected} == with_ids(expected, found)
 
 
-def played(given: dict[str, Any], chunks: list[bytes]) -> dict[str, Any]:
+def reading(given: dict[str, Any]) -> tuple[Answer, Any]:
+    """What reads the stream of a case, without a socket."""
     headers = {**given.get("headers", {}), "content-encoding": given.get("content_encoding", "")}
     preset = Preset("custom")
     reader = READERS[given["shape"]](preset, headers.get("content-type", ""))
-    answer = Answer(given.get("status", 200), headers, reader, preset)
+    return Answer(given.get("status", 200), headers, reader, preset), reader
+
+
+def played(given: dict[str, Any], chunks: list[bytes]) -> dict[str, Any]:
+    answer, reader = reading(given)
     deltas: list[Delta] = []
     for chunk in chunks:
         deltas += answer.feed(chunk)
     deltas += answer.end(given.get("end", "eof"))
-    return shown(deltas, reader)
+    return shown(deltas, reader.reported)
 
 
-def shown(deltas: list[Delta], reader: Any) -> dict[str, Any]:
+def shown(deltas: list[Delta], used: Any) -> dict[str, Any]:
     *spoken, last = deltas
     assert isinstance(last, Done | Failed)
     text = "".join(each.text for each in spoken if isinstance(each, TextDelta))
     thinking = "".join(each.text for each in spoken if isinstance(each, ThinkingDelta))
     assert text == "".join(part.text for part in last.parts if isinstance(part, Text))
     assert thinking == "".join(part.text for part in last.parts if isinstance(part, Thinking))
-    used = reader.reported
     return {
         "text": text,
         "thinking": thinking,
