@@ -15,7 +15,7 @@ from hypothesis import settings
 settings.register_profile("smith", deadline=None)
 settings.load_profile("smith")
 
-PROGRAMS = ("nvim", "emacs")
+PROGRAMS = ("nvim", "emacs", "aimock")
 KEPT = ("SMITH_CASES_DIR",)
 MODEL = Path(__file__).resolve().parent.parent / ".cache" / "model"
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
