@@ -64,6 +64,11 @@ class Blocks:
 
     def more(self, index: int | None, delta: Delta) -> None:
         """A piece of a block. Text needs no block to have been begun; anything else does."""
+        if delta.type == "text_delta" and index is not None:
+            run = self._by_index.get(index)
+            if type(run) is Run and delta.text:
+                self._assembly.add(run, delta.text)
+                return
         place = self._place(index, known=True)
         match delta.type:
             case "text_delta":

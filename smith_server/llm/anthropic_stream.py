@@ -56,7 +56,10 @@ class AnthropicReader(BodyReader):
             self._pings += 1
             return
         self.events += 1
-        self._read(kind, found)
+        if kind == "content_block_delta" and found.delta is not None:
+            self._blocks.more(found.index, found.delta)
+        else:
+            self._read(kind, found)
 
     def _odd(self, data: bytes, cut: bool) -> Message | None:
         """An event that is not exactly as documented; None when there is nothing to read in it."""
@@ -72,8 +75,6 @@ class AnthropicReader(BodyReader):
 
     def _read(self, kind: str, event: Message) -> None:
         match kind:
-            case "content_block_delta" if event.delta is not None:
-                self._blocks.more(event.index, event.delta)
             case "content_block_start":
                 self._blocks.start(event.index, event.content_block)
             case "message_start":
