@@ -12,15 +12,15 @@ from smith_server.config.layers import Sources, read
 from smith_server.config.paths import places, project_root
 from smith_server.core.errors import AgentFailure
 from smith_server.llm.probe import answers
-from smith_server.runtime.models import choose_provider
+from smith_server.runtime.provider_choice import Surroundings, choose_provider
 
 
 async def main() -> int:
     """Choose as a turn would."""
-    home = Path.home()
-    sources = Sources(places(os.environ, home), project_root(Path.cwd()), os.environ, None, {}, {})
+    where = places(os.environ, Path.home())
+    sources = Sources(where, project_root(Path.cwd()), os.environ, None, {}, {})
     try:
-        await choose_provider(read(sources).settings, os.environ, answers)
+        await choose_provider(read(sources).settings, Surroundings(os.environ, answers, where.config_file))
     except AgentFailure as problem:
         return 1 if problem.error.code == "no_provider" else 0
     return 0

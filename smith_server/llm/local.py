@@ -12,6 +12,9 @@ from msgspec import Struct
 
 from smith_server.core.errors import failure
 
+WEIGHTS = "gemma-3-270m.gguf"
+"""The file of the weights."""
+
 _STARTING = 120.0
 """Seconds in which the weights may be put together and read, on a slow disk."""
 

@@ -35,7 +35,7 @@ class Preset(Struct, frozen=True):
     address. `ca_bundle` is a PEM file that replaces the default certificates. `effort` and
     `thinking` ask for reasoning, each in its dialect. `cache`: the provider may keep the beginning
     of a conversation. `images`: its models take pictures. `compact`: they are so small that they get
-    a short prompt and few tools. `window` are the tokens that they read and write, 0 when unknown.
+    a short prompt and few tools.
     """
 
     name: str
@@ -52,7 +52,6 @@ class Preset(Struct, frozen=True):
     cache: bool = True
     images: bool = True
     compact: bool = False
-    window: int = 0
     ca_bundle: str = ""
 
     def marks_cache(self, model: str) -> bool:
@@ -89,7 +88,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             headers=MappingProxyType({"anthropic-version": "2023-06-01"}),
         ),
         "ollama": Preset("ollama", "http://127.0.0.1:11434/v1", "", "gemma4:latest", compat=compat.OLLAMA),
-        "local": Preset("local", default_model="gemma-3-270m", images=False, compact=True, window=8192),
+        "local": Preset("local", default_model="gemma-3-270m", images=False, compact=True),
         "custom": Preset("custom", "", "LLM_API_KEY"),
     }
 )

@@ -1,19 +1,22 @@
 """A provider as the settings want it: its preset with address, headers, limits and the wish for reasoning."""
 
+from pathlib import Path
+
 import msgspec
 
 from smith_server.config.schema import ModelSettings, ProviderSettings, Reasoning, Settings
 from smith_server.core.errors import failure
 from smith_server.llm.presets import Preset, ThinkingBudget, ThinkingEffort, preset
 from smith_server.llm.stall import Timeouts
+from smith_server.runtime.models import provider_settings
 
 
-def configured(name: str, settings: Settings) -> Preset:
-    """The preset `name`. Raises a `policy` failure `no_address` for a `custom` one without address."""
+def configured(name: str, settings: Settings, file: Path) -> Preset:
+    """The preset `name`. Raises a `policy` failure `no_address` for a `custom` one without address in `file`."""
     own, limits = provider_settings(settings, name), settings.llm_config
     address = own.base_url or (limits.api_url if name == "custom" else "")
     if name == "custom" and not address:
-        raise failure("policy", "no_address", "The provider `custom` needs `llm_config.api_url` in the settings.")
+        raise failure("policy", "no_address", f"The provider `custom` needs `llm_config.api_url` in {file}.")
     found = preset(name, {"OLLAMA_HOST": settings.providers.ollama.host}, address)
     return msgspec.structs.replace(
         found,
@@ -24,12 +27,6 @@ def configured(name: str, settings: Settings) -> Preset:
         thinking=_thinking(settings) if name == "anthropic" else None,
         cache=settings.providers.anthropic.cache,
     )
-
-
-def provider_settings(settings: Settings, name: str) -> ProviderSettings:
-    """The table `providers.<name>`."""
-    own: ProviderSettings = getattr(settings.providers, name)
-    return own
 
 
 def model_settings(settings: Settings, provider: str, model: str) -> ModelSettings:

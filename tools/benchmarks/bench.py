@@ -13,8 +13,8 @@ class Scale(Struct, frozen=True):
     """How much is measured.
 
     `runs` are processes from start to end, `turns` prompts of one server, `steps` calls of one
-    prompt of which the first and the last `window` behind `warm` are compared. `read` and `long`
-    are bytes of a stream.
+    prompt of which the first and the last `window` behind `warm` are compared, `grown` the
+    conversations of a large store, `read` and `long` bytes of a stream.
     """
 
     runs: int = 15
@@ -26,6 +26,7 @@ class Scale(Struct, frozen=True):
     shown: int = 5_000
     stored: int = 10_000
     events: int = 20_000
+    grown: int = 10_000
     read: int = 100_000_000
     long: int = 1_000_000_000
 
@@ -40,6 +41,7 @@ QUICK = Scale(
     shown=100,
     stored=200,
     events=40,
+    grown=20,
     read=1_000_000,
     long=2_000_000,
 )

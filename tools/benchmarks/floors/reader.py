@@ -1,4 +1,4 @@
-"""Row 17: the bytes of a long stream through the program's own reader of a protocol, without a socket."""
+"""Row 19: the bytes of a long stream through the program's own reader of a protocol, without a socket."""
 
 import json
 import resource

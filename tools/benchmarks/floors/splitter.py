@@ -1,4 +1,4 @@
-"""The floor of row 17: reads put together, split at blank lines, the data of each event decoded as JSON."""
+"""The floor of row 19: reads put together, split at blank lines, the data of each event decoded as JSON."""
 
 import json
 import sys

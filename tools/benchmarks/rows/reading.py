@@ -1,4 +1,4 @@
-"""Row 17: bytes of a stream to deltas, and the memory that a very long one takes."""
+"""Row 19: bytes of a stream to deltas, and the memory that a very long one takes."""
 
 import json
 import statistics
@@ -22,7 +22,7 @@ async def streams(bench: Bench) -> list[Row]:
     size = f"{bench.scale.long / 1e9:g} GB"
     return [
         *rows,
-        within("17", f"memory grown in a stream of {size} beyond its text", [long["grown"]], _MOST_GROWN, "MB"),
+        within("19", f"memory grown in a stream of {size} beyond its text", [long["grown"]], _MOST_GROWN, "MB"),
     ]
 
 
@@ -39,7 +39,7 @@ async def _speed(bench: Bench, name: str) -> Row:
 
     await in_turn(bench.few, product, floor)
     dialect = "Anthropic" if name == "anthropic" else "OpenAI"
-    row = against("17", f"stream of the {dialect} protocol -> deltas", pair, None)
+    row = against("19", f"stream of the {dialect} protocol -> deltas", pair, None)
     holds = statistics.median(pair.product) >= _LEAST or (row.ratio or 0) >= 1 / 1.5
     return msgspec.structs.replace(row, bar=">= 100 or 0.67 x", holds=holds)
 
