@@ -38,7 +38,7 @@ class AnthropicEncoder:
 
     def __init__(self, preset: Preset) -> None:
         self._preset = preset
-        self._transcripts = Transcripts(self._target, lambda model: _Shape())
+        self._transcripts = Transcripts(self._target, lambda first: _Shape())
         self._tools: tuple[tuple[ToolSpec, ...], bytes] = ((), b"")
 
     def body(self, request: Request) -> bytes:
@@ -59,8 +59,9 @@ class AnthropicEncoder:
         """The ids of all calls in a request whose body was made just before."""
         return self._transcripts.call_ids(request)
 
-    def _target(self, model: str) -> Target:
-        return Target(self._preset.issuer, model, "word", _LONGEST_ID, images=self._preset.images)
+    def _target(self, first: Request) -> Target:
+        images = self._preset.images and first.images
+        return Target(self._preset.issuer, first.model, "word", _LONGEST_ID, images=images)
 
     def _options(self, request: Request) -> dict[str, Any]:
         thinking = self._thinking(request)

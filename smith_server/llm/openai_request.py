@@ -19,7 +19,7 @@ class OpenAIEncoder:
 
     def __init__(self, preset: Preset) -> None:
         self._preset = preset
-        self._transcripts = Transcripts(self._target, lambda model: _Shape(in_blocks=preset.marks_cache(model)))
+        self._transcripts = Transcripts(self._target, lambda first: _Shape(in_blocks=preset.marks_cache(first.model)))
         self._system: tuple[tuple[str, bool], bytes] = (("", False), b"")
         self._tools: tuple[tuple[ToolSpec, ...], bool, bytes] = ((), False, b"")
 
@@ -40,10 +40,11 @@ class OpenAIEncoder:
         """The ids of all calls in a request whose body was made just before."""
         return self._transcripts.call_ids(request)
 
-    def _target(self, model: str) -> Target:
+    def _target(self, first: Request) -> Target:
         preset = self._preset
         flags = preset.compat
-        return Target(preset.issuer, model, "any", flags.longest_call_id, flags.returns, preset.images)
+        images = preset.images and first.images
+        return Target(preset.issuer, first.model, "any", flags.longest_call_id, flags.returns, images)
 
     def _system_message(self, system: str, marked: bool) -> bytes:
         if self._system[0] != (system, marked):

@@ -86,9 +86,9 @@ class _Sent:
 
 
 class Transcripts:
-    """The conversations of one provider. `target` is made of the model's name, and so is `shape`."""
+    """The conversations of one provider. `target` and `shape` follow from the first request of each."""
 
-    def __init__(self, target: Callable[[str], Target], shape: Callable[[str], Shape]) -> None:
+    def __init__(self, target: Callable[[Request], Target], shape: Callable[[Request], Shape]) -> None:
         self._target = target
         self._shape = shape
         self._sent: dict[tuple[int, str], _Sent] = {}
@@ -100,7 +100,7 @@ class Transcripts:
         key = _key(request)
         sent = self._sent.pop(key, None)
         if sent is None or not sent.begins(request.messages):
-            sent = _Sent(self._target(request.model), self._shape(request.model))
+            sent = _Sent(self._target(request), self._shape(request))
         sent.follow(request.messages)
         self._sent[key] = sent
         if len(self._sent) > _CONVERSATIONS:

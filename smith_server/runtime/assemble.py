@@ -154,6 +154,7 @@ class Assembler:
             own.max_output_tokens or picked.output_limit,
             own.temperature,
             settings.defaults.stream,
+            picked.images,
         )
         return TurnInput(
             provider=provider,

@@ -48,13 +48,14 @@ class Wish(Struct, frozen=True):
 class Picked(Struct, frozen=True):
     """A provider ready for requests, and the model to name in them.
 
-    `compact`: it is a very small one. `output_limit` is what to ask for at most where nothing is set
-    and the protocol wants a number.
+    `compact`: it is a very small one. `images`: it takes pictures, as far as is known. `output_limit` is
+    what to ask for at most where nothing is set and the protocol wants a number.
     """
 
     provider: Provider
     selected: Selected
     compact: bool = False
+    images: bool = True
     output_limit: int | None = None
 
 
@@ -94,7 +95,9 @@ class Providers:
             self._say(f"Using {selected.model} of {choice.preset.name}: {choice.why}.", emit, choice.why)
         self._refresh(choice, provider, selected.model)
         known = selected.max_output_tokens if choice.preset.dialect == "anthropic" else None
-        return Picked(provider, selected, choice.preset.compact, min(known, MOST_OUTPUT) if known else None)
+        abilities = offer.look(selected.model).abilities
+        images = not abilities or "images" in abilities
+        return Picked(provider, selected, choice.preset.compact, images, min(known, MOST_OUTPUT) if known else None)
 
     def known(self, settings: Settings) -> Sequence[str]:
         """The models that the settings name, and those that servers in use are known to offer, for completion."""

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from smith_server.core.errors import AgentFailure
-from smith_server.core.messages import Call, Text, Thinking, Usage
+from smith_server.core.messages import Call, Image, Text, Thinking, Usage, UserMessage
 from smith_server.core.ports import Done, Failed, Request
 from smith_server.llm.presets import PRESETS, ThinkingBudget, ThinkingEffort
 from smith_server.llm.retry import Retries, RetryRules
@@ -185,3 +185,14 @@ FILTERS: dict[str, tuple[Any, tuple[bytes, ...]]] = {
 def test_a_filter_and_a_refusal_are_told_apart_from_an_end(reader: Any, chunks: tuple[bytes, ...]) -> None:
     _, end = reader(chunks)
     assert (end.stop, end.parts) == ("content_filter", (Text("so "),))
+
+
+@pytest.mark.parametrize("source", ["openai", "anthropic"])
+def test_a_picture_goes_to_a_model_that_takes_pictures_and_is_named_to_another(source: str) -> None:
+    picture = UserMessage("t1.1", "What is this?", images=(Image("image/png", b"\x89PNG"),))
+    seeing, blind = (
+        json.dumps(body_of(SOURCES[source], Request("m", "", (picture,), images=takes))) for takes in (True, False)
+    )
+    assert "iVBORw==" in seeing
+    assert "iVBORw==" not in blind
+    assert "image/png" in blind
