@@ -140,7 +140,7 @@ class Assembler:
         picked = await handles.model.pick(wish, actor.emit)
         provider = picked.provider
         inbox = Inbox() if actor.job else kept.session.inbox
-        mask = secrets.mask(self._environ, secrets.variables_of(settings))
+        mask = secrets.mask({**self._environ, **picked.secret}, secrets.variables_of(settings))
         owner = owner_of(actor.job, actor.emit, inbox.note, mask)
         shell = Shell(handles.tool.jobs(actor.conversation), owner, _limits(settings))
         tools = handles.tool.tools(self._parts(actor, kept, texts, shell))

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from smith_server.llm.probe import answers
 from smith_server.llm.provider import HttpProvider
 from smith_server.llm.scripted import ScriptedProvider
 from smith_server.policy.roles import Role
+from smith_server.runtime.key_command import KeyCommands
 from smith_server.runtime.models import BUILT_IN, Asked, Selected, installed, provider_settings, select_model
 from smith_server.runtime.offer import ServerOffer
 from smith_server.runtime.options import Options
@@ -49,7 +50,8 @@ class Picked(Struct, frozen=True):
     """A provider ready for requests, and the model to name in them.
 
     `compact`: it is a very small one. `images`: it takes pictures, as far as is known. `output_limit` is
-    what to ask for at most where nothing is set and the protocol wants a number.
+    what to ask for at most where nothing is set and the protocol wants a number. `secret` is its key under
+    the name of the variable that it could be in, for those who blank keys.
     """
 
     provider: Provider
@@ -57,6 +59,7 @@ class Picked(Struct, frozen=True):
     compact: bool = False
     images: bool = True
     output_limit: int | None = None
+    secret: Mapping[str, str] = {}
 
 
 class Providers:
@@ -70,6 +73,7 @@ class Providers:
         self._catalog = Catalog(options.places.cache_folder)
         self._built: dict[tuple[str, str], tuple[Choice, HttpProvider]] = {}
         self._scripted: ScriptedProvider | None = None
+        self._keys = KeyCommands()
         self._said: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -97,7 +101,10 @@ class Providers:
         known = selected.max_output_tokens if choice.preset.dialect == "anthropic" else None
         abilities = offer.look(selected.model).abilities
         images = not abilities or "images" in abilities
-        return Picked(provider, selected, choice.preset.compact, images, min(known, MOST_OUTPUT) if known else None)
+        limit = min(known, MOST_OUTPUT) if known else None
+        variable = choice.preset.key_variable
+        secret = {variable: choice.key} if variable else {}
+        return Picked(provider, selected, choice.preset.compact, images, limit, secret)
 
     def known(self, settings: Settings) -> Sequence[str]:
         """The models that the settings name, and those that servers in use are known to offer, for completion."""
@@ -130,8 +137,12 @@ class Providers:
         await self._local.close()
 
     async def _choice(self, settings: Settings, emit: Emit | None = None) -> Choice:
-        """The choice; the model of our own is started when it is that."""
+        """The choice, with the key that a command prints; the model of our own is started when it is that."""
         choice = await choose_provider(settings, self._around)
+        command = provider_settings(settings, choice.preset.name).api_key_command
+        if command and not choice.key:
+            key = await self._keys.key(command, choice.preset.name)
+            return msgspec.structs.replace(choice, key=key)
         if choice.preset.name != "local" or choice.preset.base_url:
             return choice
         if not self._around.has_local():

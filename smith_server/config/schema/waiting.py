@@ -15,7 +15,6 @@ NO_EFFECT_YET = frozenset(
         "mcp",
         "mentions",
         "pricing",
-        "providers.*.api_key_command",
         "sandbox",
         "services.command",
         "services.config",
