@@ -55,13 +55,14 @@ class Image(Struct, frozen=True):
 class UserMessage(Struct, frozen=True, tag="user", omit_defaults=True):
     """What a person, or a program in their place, said; `attached` is what they pointed at, in words.
 
-    Without a text of its own it is a word of smith to the model, which faces do not show.
+    `aside`: it is a word of smith to the model, which faces do not show.
     """
 
     id: str
     text: str
     attached: str = ""
     images: tuple[Image, ...] = ()
+    aside: bool = False
 
     @property
     def whole(self) -> str:

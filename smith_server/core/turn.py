@@ -103,7 +103,7 @@ def _steer(turn: TurnInput, talk: Conversation, emit: Emit) -> None:
 
 def _continue(reply: Reply, attempt: int, talk: Conversation, emit: Emit) -> None:
     """Ask for the rest of an answer that the output limit ended."""
-    message = UserMessage(talk.mint(), "", _SMALLER if reply.cut else _GO_ON)
+    message = UserMessage(talk.mint(), _SMALLER if reply.cut else _GO_ON, aside=True)
     talk.add(message)
     emit(ResponseContinued(attempt=attempt, dropped=reply.cut))
     emit(MessageAdded(message=message))

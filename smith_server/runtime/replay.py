@@ -46,7 +46,7 @@ def _end(last: Message) -> Event:
 
 def _shown(message: Message) -> Iterable[Event]:
     match message:
-        case UserMessage(text=""):
+        case UserMessage(aside=True):
             return [MessageAdded(message=message)]
         case UserMessage():
             return [TurnStarted(text=message.text), MessageAdded(message=message)]

@@ -9,6 +9,7 @@ from smith_server.core.conversation import Conversation
 from smith_server.core.events import CallStarted, Event, MessageAdded, ResponseContinued
 from smith_server.core.messages import Text, Thinking, UserMessage
 from smith_server.core.ports import Done
+from smith_server.core.rounds import Unit
 from smith_server.core.turn import MOST_CONTINUED, TurnEnd, run_turn
 from tests.core.test_turn import begun, done
 from tests.fakes.provider import FakeProvider
@@ -26,11 +27,15 @@ async def played(talk: Conversation, *replies: list[object], **more: Any) -> tup
     return end, provider, events
 
 
+def asked_for(talk: Conversation) -> str:
+    return next(message.text for message in talk.messages if isinstance(message, UserMessage) and message.aside)
+
+
 async def test_an_answer_that_reached_the_limit_goes_on() -> None:
     talk = begun()
     end, provider, events = await played(talk, limited(Text("one, ")), [done("two")])
     assert end.stop_reason == "completed"
-    assert [message.text for message in talk.messages if hasattr(message, "text")] == ["do it", "one, ", "", "two"]
+    assert [message.text for message in talk.messages] == ["do it", "one, ", asked_for(talk), "two"]  # type: ignore[union-attr]
     asked = provider.requests[1].messages[-1]
     assert isinstance(asked, UserMessage)
     assert "Go on" in asked.whole
@@ -55,6 +60,11 @@ async def test_no_call_of_such_an_answer_runs_and_the_model_is_told(reply: list[
     assert isinstance(asked, UserMessage)
     assert "None of its calls was run" in asked.whole
     assert ResponseContinued(attempt=1, dropped=True) in events
+
+
+async def test_what_asks_for_more_takes_the_place_of_no_prompt() -> None:
+    asked = Unit(UserMessage("t1.3", "[Go on.]", aside=True))
+    assert (asked.is_prompt, Unit(UserMessage("t1.1", "do it")).is_prompt) == (False, True)
 
 
 async def test_reasoning_alone_leaves_no_message_and_goes_on() -> None:

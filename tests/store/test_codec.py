@@ -24,7 +24,14 @@ parts = st.one_of(
     st.builds(Call, texts, texts, texts, tables),
 )
 messages = st.one_of(
-    st.builds(UserMessage, texts, texts, texts, st.lists(st.builds(Image, texts, st.binary()), max_size=2).map(tuple)),
+    st.builds(
+        UserMessage,
+        texts,
+        texts,
+        texts,
+        st.lists(st.builds(Image, texts, st.binary()), max_size=2).map(tuple),
+        st.booleans(),
+    ),
     st.builds(
         AssistantMessage, texts, st.lists(parts, max_size=4).map(tuple), texts, st.sampled_from(["stop", "error"])
     ),
