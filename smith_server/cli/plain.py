@@ -18,6 +18,7 @@ from smith_server.core.events import (
     PromptDropped,
     PromptQueued,
     RequestRetried,
+    ResponseContinued,
     TodosUpdated,
     TurnCancelled,
     TurnCompleted,
@@ -64,6 +65,8 @@ def trouble(event: Event) -> str:
             return f"smith: {error.message}"
         case RequestRetried(attempt=attempt, delay_ms=delay_ms, error=error):
             return f"smith: {error.message} Attempt {attempt} in {delay_ms / 1000:g} s."
+        case ResponseContinued(attempt):
+            return f"smith: the answer reached the output limit; going on ({attempt})."
         case ErrorReported(error):
             return f"smith: {error.message}"
         case PromptQueued():

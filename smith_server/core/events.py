@@ -123,6 +123,16 @@ class RequestRetried(Event, frozen=True, tag="llm_retry"):
     discard_output: bool = False
 
 
+class ResponseContinued(Event, frozen=True, tag="response_continued"):
+    """An answer reached the output limit and the model is asked to go on; `attempt` counts within the prompt.
+
+    `dropped`: tool calls of that answer were thrown away, since the limit may have cut them.
+    """
+
+    attempt: int
+    dropped: bool = False
+
+
 class ReasoningDelta(Event, frozen=True, tag="llm_reasoning_delta"):
     """More reasoning of message `message`."""
 

@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 
 from smith_server.config import secrets
 from smith_server.config.schema import Settings
+from smith_server.context.prompt import role_text
 from smith_server.core.budget import Budget
 from smith_server.core.cancel import CancelToken
 from smith_server.core.compaction import Compaction
@@ -21,18 +22,20 @@ from smith_server.core.ports import Approver, Memory, Request, Stored
 from smith_server.core.report import ReportKind
 from smith_server.core.scope import TurnInput
 from smith_server.core.space import Space
+from smith_server.core.tool import Tool
 from smith_server.core.window import Shown
 from smith_server.llm.retry import Retries, RetryRules
 from smith_server.policy.decide import RolePolicy
 from smith_server.policy.matrix import check_tool
 from smith_server.runtime.actor import Actor, Post
 from smith_server.runtime.compact import Summarizer
+from smith_server.runtime.configured import model_settings
 from smith_server.runtime.dispatch import Prepared
 from smith_server.runtime.execution import Scope, context_for
 from smith_server.runtime.handles import Face, Handles
 from smith_server.runtime.jobs import owner_of
 from smith_server.runtime.line import Inbox, Prompt
-from smith_server.runtime.models import NOTHING_ASKED, Asked, provider_settings
+from smith_server.runtime.models import NOTHING_ASKED, Asked
 from smith_server.runtime.providers import Picked, Wish
 from smith_server.runtime.repositories import ProjectMemory, Scratchpad, Todos
 from smith_server.runtime.room import Room
@@ -45,6 +48,11 @@ from smith_server.tools.report import ReportTool
 from smith_server.workspace.paths import locate
 from smith_server.workspace.project import Projects
 from smith_server.workspace.texts import Texts
+
+COMPACT = "compact"
+"""The prompt of models too small for any role."""
+
+_FEW_TOOLS = ("read", "report")
 
 
 class Ways(Struct, frozen=True):
@@ -182,20 +190,21 @@ class Assembler:
         picked = await handles.model.pick(wish, actor.emit)
         provider = picked.provider
         inbox = Inbox() if actor.job else kept.session.inbox
-        mask = secrets.mask(self._environ, secrets.variables_of(settings))
+        mask = secrets.mask({**self._environ, **picked.secret}, secrets.variables_of(settings))
         owner = owner_of(actor.job, actor.emit, inbox.note, mask)
         shell = Shell(handles.tool.jobs(actor.conversation), owner, _limits(settings))
         tools = handles.tool.tools(self._parts(actor, kept, texts, shell))
         without = ("dispatch",) if actor.room.is_closed_at(actor.depth) else ()
-        own = provider_settings(settings, provider.name)
+        own = model_settings(settings, provider.name, picked.selected.model)
         frame = Request(
             picked.selected.model,
-            await self._prompt(actor),
+            role_text(COMPACT) if picked.compact else await self._prompt(actor),
             (),
-            handles.tool.offered(actor.role, tools, without),
-            own.max_output_tokens,
+            handles.tool.offered(actor.role, _few(tools) if picked.compact else tools, without),
+            own.max_output_tokens or picked.output_limit,
             own.temperature,
             settings.defaults.stream,
+            picked.images,
         )
         return TurnInput(
             provider=provider,
@@ -267,6 +276,11 @@ class Assembler:
 def _chosen(session: Session) -> Asked:
     """The model that a person chose for a conversation."""
     return Asked(session.model, provider=session.provider)
+
+
+def _few(tools: Mapping[str, Tool]) -> Mapping[str, Tool]:
+    """What is offered to a model too small to choose among more."""
+    return {name: tools[name] for name in _FEW_TOOLS if name in tools}
 
 
 def _approver(face: Face, session: Session, actor: Actor) -> Approver:

@@ -34,6 +34,7 @@ EVENTS: tuple[Event, ...] = (
     events.RequestFinished(usage=USED, duration_ms=7),
     events.RequestRetried(message="t1.2", layer="transport", attempt=1, delay_ms=500, error=ERROR),
     events.RequestRetried(message="t1.2", layer="empty", attempt=1, delay_ms=0, error=ERROR),
+    events.ResponseContinued(attempt=1),
     events.ReasoningDelta(message="t1.2", text="hm"),
     events.OutputDelta(message="t1.2", text="Hello\n\u2028\ud800\x9b"),
     events.MessageAdded(message=UserMessage("t1.1", "fix it")),

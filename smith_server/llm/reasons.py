@@ -1,4 +1,4 @@
-"""What the reason means that an OpenAI Chat Completions answer gives for its end. Case and blanks do not matter."""
+"""What the reason means that an answer of either dialect gives for its end. Case and blanks do not matter."""
 
 from smith_server.core.messages import StopReason
 from smith_server.llm.assemble import OpenCall, read_arguments
