@@ -97,8 +97,12 @@ class Painter:
 
     def wrapped(self, row: Text, width: int) -> list[Text]:
         """`row` in rows of at most `width` cells, broken between words where that goes."""
-        row.plain = clean(row.plain) if row.plain.isprintable() is False else row.plain
-        return list(row.wrap(self._console, max(width, 1), tab_size=4)) or [row]
+        if not row.plain.isprintable():
+            row = Text(clean(row.plain), row.style)
+        lines = list(row.wrap(self._console, max(width, 1))) or [row]
+        for line in lines:
+            line.rstrip()
+        return lines
 
 
 def clean(text: str) -> str:
