@@ -130,6 +130,10 @@ class Terminal:
             self._screen.resize(rows, columns)
         self._child.setwinsize(rows, columns)
 
+    def is_stopped(self) -> bool:
+        """Whether it was suspended."""
+        return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
     def signals(self, number: signal.Signals) -> None:
         self._child.kill(number)
 
