@@ -236,7 +236,9 @@ class TerminalSession:
             self._keyboard.put_back(typed)
         if self._curtain.is_able:
             self._tty.write(kitty.delete())
-        self._above = [*(Text(line, theme.DETAIL) for line in self._around.greeting.splitlines()), Text()]
+        width = self._tty.size().columns
+        lines = [Text(line, theme.DETAIL) for line in self._around.greeting.splitlines()]
+        self._above = [*(row for line in lines for row in self._painter.wrapped(line, width)), Text()]
         self._tty.write(_PASTES_ON)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self.interrupt)
