@@ -17,6 +17,7 @@ from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 from smith_server.tui import kitty, shm, spinner, status, theme
 from smith_server.tui.approval import Panel
+from smith_server.tui.blocks import draw
 from smith_server.tui.curtain import Curtain
 from smith_server.tui.entry import Entry, Reader
 from smith_server.tui.interrupt import INTERRUPTED, Presses
@@ -150,6 +151,10 @@ class TerminalSession:
     def answer(self, decision: str) -> None:
         if self._panel.question is not None:
             self._talk.answer(self._panel.question.event.id, decision)
+
+    def view(self) -> None:
+        if self._panel.question is not None:
+            self._page("Question", draw.plain(self._panel.question, self._tty.size().columns))
 
     def move(self) -> None:
         self._panel.move()

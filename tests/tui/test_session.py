@@ -324,3 +324,21 @@ def test_ctrl_z_gives_the_terminal_back_and_the_text_is_kept(world: World) -> No
         terminal.sees("❯ kept")
         terminal.presses("enter")
         terminal.sees("Hello there.")
+
+
+def test_a_diff_that_has_no_room_can_be_viewed_before_it_is_answered(world: World) -> None:
+    text = "".join(f"line {number}\n" for number in range(60))
+    world.script([{"call": "write", "arguments": {"path": "new.txt", "content": text}}], DONE)
+    with Terminal(world) as terminal:
+        terminal.ready()
+        terminal.sends("write it")
+        terminal.sees("Esc no · v view all")
+        terminal.types("v")
+        terminal.sees("Question · ")
+        terminal.types("G")
+        terminal.sees("    +line 59")
+        terminal.types("q")
+        terminal.sees("v view all")
+        terminal.types("y")
+        terminal.sees("Done.")
+    assert (world.root / "new.txt").read_text() == text
