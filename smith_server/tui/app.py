@@ -230,7 +230,7 @@ class TerminalSession:
 
     def _open(self, session: Session) -> None:
         self._talk = Talk(self._services, session, self._around.cwd, self.changed)
-        self._talk_transcript = Transcript(self._talk.shown, self._painter)
+        self._talk_transcript = Transcript(self._talk.shown, self._painter, lead=1)
         self._curtain.stop()
         self._talk.replay()
 
@@ -243,7 +243,7 @@ class TerminalSession:
             self._tty.write(kitty.delete())
         width = self._tty.size().columns
         lines = [Text(line, theme.DETAIL) for line in self._around.greeting.splitlines()]
-        self._above = [*(row for line in lines for row in self._painter.wrapped(line, width)), Text()]
+        self._above = [row for line in lines for row in self._painter.wrapped(line, width)]
         self._tty.write(_PASTES_ON)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self.interrupt)

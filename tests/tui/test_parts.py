@@ -1,14 +1,7 @@
 """The small parts: input rows, panel, Ctrl-C, screen, pager, pictures."""
 
-import fcntl
 import itertools
-import os
-import pty
-import struct
-import termios
-import tty as raw
 
-import pyte
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,34 +20,9 @@ from smith_server.tui.screen import Frame, Screen
 from smith_server.tui.state import Approval, Conversation
 from smith_server.tui.status import Facts, activity, bar, short
 from smith_server.tui.theme import Painter, depth
-from smith_server.tui.tty import Tty
+from tests.tui.far import Far
 
 PAINTER = Painter(None)
-
-
-class Far:
-    """The other end of a terminal: an emulator."""
-
-    def __init__(self, columns: int = 20, rows: int = 6) -> None:
-        self._far, self.near = pty.openpty()
-        raw.setraw(self.near)
-        fcntl.ioctl(self.near, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        self.tty = Tty(self.near)
-        self.screen = pyte.HistoryScreen(columns, rows, history=100, ratio=0.001)
-        self._stream = pyte.ByteStream(self.screen)
-        self._read = 0
-
-    def rows(self) -> list[str]:
-        """What is in sight when all that was written has come."""
-        while self._read < self.tty.written:
-            data = os.read(self._far, 1 << 16)
-            self._read += len(data)
-            self._stream.feed(data)
-        return [line.rstrip() for line in self.screen.display]
-
-    def close(self) -> None:
-        os.close(self._far)
-        os.close(self.near)
 
 
 def picture(*rows: str, row: int = 0, column: int = 0) -> Frame:

@@ -1,6 +1,5 @@
 """An answer of the model: markdown, from any line on."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from rich.text import Text
@@ -78,19 +77,7 @@ def _rows(block: Words, begin: int, end: int, width: int, painter: Painter) -> l
             at = stop
             continue
         else:
-            made += _wrapped(theme.clean(lines[at]), width, painter)
+            row, hanging = markdown.styled(theme.clean(lines[at]), width)
+            made += painter.wrapped(row, width, hanging)
         at += 1
     return made
-
-
-def _wrapped(line: str, width: int, painter: Painter) -> Iterator[Text]:
-    row, hanging = markdown.styled(line, width)
-    hanging = hanging if hanging < width // 2 else 0
-    first, *rest = painter.wrapped(row, width)
-    if not rest:
-        return iter([first])
-    # What follows stands under the text of its list item.
-    left = row.plain[len(first.plain) :]
-    body = row[len(row.plain) - len(left.lstrip()) :]
-    again = painter.wrapped(body, width - hanging)
-    return iter([first, *(Text(" " * hanging) + each for each in again)])
