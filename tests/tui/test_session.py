@@ -318,7 +318,7 @@ def test_ctrl_z_gives_the_terminal_back_and_the_text_is_kept(world: World) -> No
         terminal.sees("❯ kept")
         terminal.presses("ctrl-z")
         terminal.until("it is stopped", terminal.is_stopped)
-        assert terminal.raw.endswith(b"\x1b[?2004l")
+        terminal.until("the terminal is given back", lambda: terminal.raw.endswith(b"\x1b[?2004l"))
         terminal.signals(signal.SIGCONT)
         terminal.until("it is drawn again", lambda: terminal.raw.count(b"\x1b[?2004h") == 2)
         terminal.sees("❯ kept")
