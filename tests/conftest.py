@@ -11,16 +11,17 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# How long an example takes says more about the machine than about the code.
-settings.register_profile("smith", deadline=None)
-settings.load_profile("smith")
-
 PROGRAMS = {"nvim": ("nvim",), "emacs": ("emacs",), "kitty": ("kitty", "Xvfb")}
 """What a marker needs."""
 
 KEPT = ("SMITH_CASES_DIR",)
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
 HOME = pytest.StashKey[str]()
+
+# How long an example takes says more about the machine than about the code. A person's runs look at ever new
+# examples, a run that decides about a change always at the same ones.
+settings.register_profile("smith", deadline=None, derandomize=IN_CI)
+settings.load_profile("smith")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -51,6 +51,9 @@
 (defconst smith-protocol-command-inspect "smith.inspect"
   "Name of the command `smith.inspect'.")
 
+(defconst smith-protocol-command-jobs "smith.jobs"
+  "Name of the command `smith.jobs'.")
+
 (defconst smith-protocol-command-prompt "smith.prompt"
   "Name of the command `smith.prompt'.")
 

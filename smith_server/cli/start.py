@@ -24,9 +24,8 @@ def options_from(words: argparse.Namespace, *, resume: bool | None, more: dict[s
     flags: dict[str, Any] = dict(more or {})
     if words.provider:
         flags["defaults"] = {"provider": words.provider}
-    if words.model:
-        flags["default_model"] = words.model
-    return Options(found, dict(os.environ), flags, Path(words.config) if words.config else None, resume)
+    file = Path(words.config) if words.config else None
+    return Options(found, dict(os.environ), flags, file, resume, model=words.model)
 
 
 def here(*, project: bool = False) -> Path:

@@ -14,6 +14,7 @@ from smith_server.lsp.approvals import MessageQuestions, answer
 from smith_server.lsp.completion import Completions
 from smith_server.lsp.conversations import Conversations
 from smith_server.lsp.editor import Buffers, ConversationEditor
+from smith_server.lsp.jobs import Jobs
 from smith_server.lsp.lenses import Lenses
 from smith_server.lsp.prompts import PromptDocuments
 from smith_server.lsp.proposals import Proposals
@@ -86,6 +87,7 @@ class LspCommands:
             protocol.SLASH: conversations.slash,
             protocol.INSPECT: conversations.inspect,
             protocol.CONVERSATIONS: conversations.conversations,
+            protocol.JOBS: Jobs(services, roots).jobs,
             protocol.STATUS: conversations.status,
             protocol.COMPLETE: completions.complete,
             protocol.PROMPT: prompts.open,

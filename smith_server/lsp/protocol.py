@@ -28,11 +28,12 @@ CANCEL = "smith.cancel"
 INSPECT = "smith.inspect"
 ANSWER = "smith.answer"
 CONVERSATIONS = "smith.conversations"
+JOBS = "smith.jobs"
 STATUS = "smith.status"
 COMPLETE = "smith.complete"
 PROMPT = "smith.prompt"
 
-COMMANDS = (TURN, STEER, SLASH, CANCEL, INSPECT, ANSWER, CONVERSATIONS, STATUS, COMPLETE, PROMPT)
+COMMANDS = (TURN, STEER, SLASH, CANCEL, INSPECT, ANSWER, CONVERSATIONS, JOBS, STATUS, COMPLETE, PROMPT)
 
 LANGUAGE = "smith"
 """Language id of documents that are prompts."""
@@ -172,6 +173,15 @@ class ConversationsArguments(Struct, frozen=True):
     conversation: str = ""
     before: str = ""
     limit: int = 50
+
+
+class JobsArguments(Struct, frozen=True):
+    """`smith.jobs`: `list` the commands in the background, `output` of one from byte `since` on, `kill` one."""
+
+    op: str = "list"
+    conversation: str = ""
+    id: str = ""
+    since: int = 0
 
 
 class StatusArguments(Struct, frozen=True):

@@ -7,38 +7,41 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-import msgspec
 from msgspec import Struct
 
 from smith_server.config import secrets
 from smith_server.config.schema import Settings
 from smith_server.core.budget import Budget
 from smith_server.core.cancel import CancelToken
+from smith_server.core.compaction import Compaction
 from smith_server.core.editor import Editor, Receipt
 from smith_server.core.errors import ToolRefusal
 from smith_server.core.ports import Approver, Memory, Request, Stored
 from smith_server.core.report import ReportKind
 from smith_server.core.scope import TurnInput
+from smith_server.core.space import Space
 from smith_server.llm.retry import Retries, RetryRules
 from smith_server.policy.decide import RolePolicy
 from smith_server.policy.matrix import check_tool
 from smith_server.runtime.actor import Actor, Post
+from smith_server.runtime.compact import Summarizer
 from smith_server.runtime.dispatch import Prepared
 from smith_server.runtime.execution import Scope, context_for
 from smith_server.runtime.handles import Face, Handles
-from smith_server.runtime.models import provider_settings
-from smith_server.runtime.repositories import ProjectMemory, Scratchpad
+from smith_server.runtime.jobs import owner_of
+from smith_server.runtime.models import NOTHING_ASKED, Asked, provider_settings
+from smith_server.runtime.providers import Picked, Wish
+from smith_server.runtime.repositories import ProjectMemory, Scratchpad, Todos
 from smith_server.runtime.room import Room
 from smith_server.runtime.session import Inbox, Prompt, Session
 from smith_server.runtime.view import WindowView, rules_of
-from smith_server.tools.registry import Parts
+from smith_server.runtime.web import web
+from smith_server.tools.bash import Bash, Limits
+from smith_server.tools.registry import Parts, Shell
 from smith_server.tools.report import ReportTool
 from smith_server.workspace.paths import locate
 from smith_server.workspace.project import Projects
 from smith_server.workspace.texts import Texts
-
-UNKNOWN_WINDOW = 128_000
-"""Tokens of a model of which nothing is known."""
 
 
 class Ways(Struct, frozen=True):
@@ -71,12 +74,38 @@ class Assembler:
         """The input of a turn of the conversation itself. Raises `AgentFailure` when no model can be had."""
         actor = await self._actor(session, prompt.cwd or session.root)
         kept = self._keep(session, actor.settings)
-        turn = await self._input(actor, kept, kept.texts, token, prompt.model or session.model)
-        return msgspec.structs.replace(turn, inbox=session.inbox)
+        return await self._input(actor, kept, kept.texts, token, Asked(prompt.model or session.model))
 
     async def system_prompt(self, session: Session) -> str:
         """The system prompt that the next turn of this conversation sends."""
         return await self._prompt(await self._actor(session, session.root))
+
+    async def compact(self, session: Session, token: CancelToken) -> Compaction:
+        """Shorten what is sent of a conversation that no turn is writing. Raises `Cancelled`."""
+        view = await self._own_view(session, token)
+        record = await view.compact(session.talk.messages)
+        view.used()
+        return record
+
+    async def space(self, session: Session) -> Space:
+        """What takes the space of the next request."""
+        kept = self._kept.get(session.id)
+        # The view of a running turn stays as that turn made it.
+        view = kept.view if kept is not None and session.busy else None
+        return (view or await self._own_view(session, CancelToken())).space(session.talk.messages)
+
+    async def _own_view(self, session: Session, token: CancelToken) -> WindowView:
+        actor = await self._actor(session, session.root)
+        kept = self._keep(session, actor.settings)
+        turn = await self._input(actor, kept, kept.texts, token, Asked(session.model))
+        return cast(WindowView, turn.view)
+
+    def shell(self, session: Session) -> Bash:
+        """Commands of the person: jobs of the conversation, of which the model is told nothing."""
+        settings = self._handles.config.settings(session.root)
+        mask = secrets.mask(self._environ, secrets.variables_of(settings))
+        owner = owner_of("user", session.emit, lambda text: None, mask)
+        return Bash(self._handles.tool.jobs(session.id), owner, _limits(settings))
 
     async def memory(self, root: Path) -> ProjectMemory | None:
         """What the project of a folder remembers; None without a project that has an identity."""
@@ -99,53 +128,62 @@ class Assembler:
         """The input of a child: texts, list and budget of its own, the conversation's editor."""
         texts = Texts(kept.editor, rebase=actor.settings.editor.rebase, environment=self._environ)
         turn = await self._input(actor, kept, texts, token)
-        return Prepared(turn, cast(ReportTool, turn.tools["report"]))
+        end_jobs = partial(self._handles.tool.jobs(actor.conversation).end_of, actor.job)
+        return Prepared(turn, cast(ReportTool, turn.tools["report"]), end_jobs)
 
-    async def _input(self, actor: Actor, kept: Kept, texts: Texts, token: CancelToken, model: str = "") -> TurnInput:
+    async def _input(
+        self, actor: Actor, kept: Kept, texts: Texts, token: CancelToken, asked: Asked = NOTHING_ASKED
+    ) -> TurnInput:
         handles, settings = self._handles, actor.settings
-        provider, model = await handles.model.pick(settings, model, actor.role.name, actor.emit)
-        tools = handles.tool.tools(self._parts(actor, kept, texts))
+        wish = Wish(settings, asked, actor.role, partial(handles.config.written, actor.root))
+        picked = await handles.model.pick(wish, actor.emit)
+        provider = picked.provider
+        inbox = Inbox() if actor.job else kept.session.inbox
+        mask = secrets.mask(self._environ, secrets.variables_of(settings))
+        owner = owner_of(actor.job, actor.emit, inbox.note, mask)
+        shell = Shell(handles.tool.jobs(actor.conversation), owner, _limits(settings))
+        tools = handles.tool.tools(self._parts(actor, kept, texts, shell))
         without = ("dispatch",) if actor.room.is_closed_at(actor.depth) else ()
         own = provider_settings(settings, provider.name)
         frame = Request(
-            model,
+            picked.selected.model,
             await self._prompt(actor),
             (),
-            handles.tool.offered(actor.role, tools, settings.bash.timeout, without),
+            handles.tool.offered(actor.role, tools, without),
             own.max_output_tokens,
             own.temperature,
             settings.defaults.stream,
         )
         return TurnInput(
             provider=provider,
-            view=self._view(actor, kept, frame),
+            view=self._view(actor, kept, frame, picked, token),
             tools=tools,
             policy=RolePolicy(actor.role.row, settings.approval.mode),
             approver=_approver(handles.ui, kept.session, actor),
             editor=kept.editor,
-            inbox=Inbox(),
+            inbox=inbox,
             retries=Retries(_retry_rules(settings)),
             stored=self._ways.stored,
             token=token,
             cwd=actor.scope.cwd,
-            mask=secrets.mask(self._environ, secrets.variables_of(settings)),
+            mask=mask,
             adopt=partial(_adopt, texts),
             budget=Budget(settings.tool_step_budget, settings.max_requests),
             save_before_run=settings.editor.save_before_run,
         )
 
-    def _parts(self, actor: Actor, kept: Kept, texts: Texts) -> Parts:
+    def _parts(self, actor: Actor, kept: Kept, texts: Texts, shell: Shell) -> Parts:
         handles, settings = self._handles, actor.settings
         scratchpad = Scratchpad(handles.persistence, actor.conversation)
         prepare = partial(self._child, kept)
         return Parts(
             texts,
-            handles.tool.processes,
+            shell,
+            web(settings, self._environ, handles.tool.wire),
             scratchpad,
             self._memory(actor.scope),
             handles.dispatch.children(actor, prepare, self._ways.post, scratchpad),
-            settings.bash.timeout,
-            settings.bash.max_output_bytes,
+            Todos(handles.persistence, actor.conversation, actor.job, actor.emit),
             cast(ReportKind, actor.role.row) if actor.job else None,
         )
 
@@ -156,20 +194,21 @@ class Assembler:
         memory: Memory | None = self._memory(actor.scope)
         return await self._handles.prompt.build(actor.role, actor.scope, memory, actor.settings.index_file)
 
-    def _view(self, actor: Actor, kept: Kept, frame: Request) -> WindowView:
+    def _view(self, actor: Actor, kept: Kept, frame: Request, picked: Picked, token: CancelToken) -> WindowView:
         """A conversation keeps its view, so that a request goes on where the last one ended."""
         rules = rules_of(
             actor.settings.context_management,
             can_recall=check_tool(actor.role.row, "recall") == "allow",
-            window=UNKNOWN_WINDOW,
-            output_limit=frame.max_output_tokens or 0,
+            window=picked.selected.context_window,
+            output_limit=frame.max_output_tokens or picked.selected.max_output_tokens or 0,
         )
         view = None if actor.job else kept.view
         if view is None or view.rules != rules:
-            view = WindowView(rules, actor.emit)
+            records = () if actor.job else kept.session.compactions
+            view = WindowView(rules, actor.emit, records, view.factor if view is not None else 1.0)
         if not actor.job:
             kept.view = view
-        view.use(frame)
+        view.use(frame, Summarizer(picked.provider, frame, token))
         return view
 
     def _keep(self, session: Session, settings: Settings) -> Kept:
@@ -186,6 +225,11 @@ def _approver(face: Face, session: Session, actor: Actor) -> Approver:
     """Questions of a child carry its job."""
     approver = face.approver(session)
     return session.approvals.asked_by(actor.emit) if approver is session.approvals else approver
+
+
+def _limits(settings: Settings) -> Limits:
+    bash = settings.bash
+    return Limits(bash.timeout, bash.max_background_jobs, bash.max_output_bytes)
 
 
 def _retry_rules(settings: Settings) -> RetryRules:

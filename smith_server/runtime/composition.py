@@ -78,11 +78,13 @@ async def _role(making: Making) -> RoleCatalog:
 
 
 async def _model(making: Making) -> Providers:
-    return Providers(making.started.environ)
+    return Providers(making.started)
 
 
 async def _tool(making: Making) -> Toolbox:
-    return Toolbox(secrets.variables_of(making.made.config.own.settings))
+    own = making.made.config.own.settings
+    hidden = set(secrets.variables_of(own)).difference(own.bash.allowed_keys)
+    return Toolbox(hidden, making.started.places.jobs)
 
 
 async def _dispatch(making: Making) -> Dispatching:

@@ -37,10 +37,11 @@ REMINDER = "Your work is not delivered yet: only a call of `report` does that. C
 
 
 class Prepared(Struct, frozen=True):
-    """A child ready to run: its input, and the tool that takes its report."""
+    """A child ready to run: its input, the tool that takes its report, and what ends the commands it leaves running."""
 
     turn: TurnInput
     report: ReportTool
+    end_jobs: Callable[[], Awaitable[None]]
 
 
 Prepare = Callable[[Actor, CancelToken], Awaitable[Prepared]]
@@ -111,12 +112,10 @@ class Children:
         """The child's turn, and a second one after a reminder; `tool` gets what took its report."""
         prepared = await self._prepare(child, token)
         tool.append(prepared.report)
-        end = await run_turn(prepared.turn, child.talk, child.emit)
-        if end.stop_reason != "completed" or prepared.report.taken is not None:
-            return end
-        _say(child, REMINDER)
-        again = await run_turn(prepared.turn, child.talk, child.emit)
-        return msgspec.structs.replace(again, usage=end.usage + again.usage)
+        try:
+            return await _reported(child, prepared)
+        finally:
+            await prepared.end_jobs()
 
     async def _result(self, child: Actor, end: TurnEnd, report: Report) -> ToolResult:
         """The report as the parent's model reads it, kept under `dispatch/<job>`."""
@@ -138,6 +137,15 @@ class Children:
             mutation="unknown" if cancelled else "none",
             recall_key=key,
         )
+
+
+async def _reported(child: Actor, prepared: Prepared) -> TurnEnd:
+    end = await run_turn(prepared.turn, child.talk, child.emit)
+    if end.stop_reason != "completed" or prepared.report.taken is not None:
+        return end
+    _say(child, REMINDER)
+    again = await run_turn(prepared.turn, child.talk, child.emit)
+    return msgspec.structs.replace(again, usage=end.usage + again.usage)
 
 
 def _refused(job: Job, error: AgentError) -> ToolResult:

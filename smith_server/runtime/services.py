@@ -1,17 +1,30 @@
 """What one process has open: its conversations, the bus between them and the faces, and the services they use."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from smith_server.config import secrets
 from smith_server.core.cancel import CancelToken
+from smith_server.core.compaction import Compaction
 from smith_server.core.conversation import Conversation
 from smith_server.core.errors import AgentError, AgentFailure, public
-from smith_server.core.events import Envelope, Event, Notice, PersistenceFailed, SessionStarted, SessionStopped
+from smith_server.core.events import (
+    Envelope,
+    Event,
+    Notice,
+    PersistenceFailed,
+    SessionStarted,
+    SessionStopped,
+    TodosUpdated,
+)
 from smith_server.core.scope import TurnInput
+from smith_server.core.space import Space
+from smith_server.core.todos import Todo
 from smith_server.policy.roles import Role
+from smith_server.proc.jobs import Jobs
 from smith_server.runtime.assemble import Assembler, Ways
 from smith_server.runtime.bus import Bus
 from smith_server.runtime.completion import Completion
@@ -20,10 +33,11 @@ from smith_server.runtime.handles import Handles
 from smith_server.runtime.journal import Journal
 from smith_server.runtime.library import Library
 from smith_server.runtime.options import Options
-from smith_server.runtime.repositories import ProjectMemory
+from smith_server.runtime.repositories import ProjectMemory, Todos
 from smith_server.runtime.session import Prompt, Session
 from smith_server.store.holder import Holder
 from smith_server.store.search import Found
+from smith_server.tools.bash import Bash
 
 BEAT_SECONDS = 25.0
 
@@ -53,6 +67,7 @@ class Services:
     async def close(self, reason: str = "") -> None:
         """Stop every turn, store what happened, end every child."""
         await asyncio.gather(*(session.close(reason) for session in self._sessions.values()))
+        await self.handles.tool.end_jobs()
         for session in self._sessions.values():
             self._post(session.id, SessionStopped(reason=reason))
         for task in list(self._tasks):
@@ -95,7 +110,7 @@ class Services:
         """The conversation to stop: the one named, or the one that is busy."""
         if conversation:
             return self.known(conversation)
-        busy = [session for session in self._sessions.values() if session.busy]
+        busy = [session for session in self._sessions.values() if session.busy or session.errands]
         return next((session for session in busy if not turn or session.turn == turn), None)
 
     async def run_line(self, line: str, session: Session) -> Any:
@@ -107,14 +122,39 @@ class Services:
         """What may stand at the `cursor` (code points) of a command line."""
         return await self.handles.command.complete(line, cursor, session, self)
 
+    def shell(self, session: Session) -> Bash:
+        """What runs a command for the person in a conversation."""
+        return self._assembler.shell(session)
+
     async def system_prompt(self, session: Session) -> str:
         """What the next turn would send first."""
         return await self._assembler.system_prompt(session)
+
+    async def compact(self, session: Session) -> Compaction:
+        """Shorten now what is sent of a conversation. Raises `turn_active`, `Cancelled`, or that there is no model."""
+        return await session.alone(lambda token: self._assembler.compact(session, token))
+
+    async def space(self, session: Session) -> Space:
+        """What takes the space of the next request."""
+        return await self._assembler.space(session)
 
     def role(self, session: Session) -> Role:
         """The role of the next turn: the one chosen for the conversation, else the configured one."""
         configured = self.handles.config.settings(session.root).active_role or ""
         return self.handles.role.active(session.role, configured)
+
+    async def todos(self, session: Session) -> Sequence[Todo]:
+        """The plan of a conversation."""
+        return await Todos(self.handles.persistence, session.id, "", session.emit).list()
+
+    def jobs(self, session: Session) -> Jobs:
+        """The commands of a conversation that run in the background."""
+        return self.handles.tool.jobs(session.id)
+
+    def mask(self, session: Session) -> Callable[[str], str]:
+        """What blanks the values of keys in a text that is shown."""
+        settings = self.handles.config.settings(session.root)
+        return secrets.mask(self._options.environ, secrets.variables_of(settings))
 
     async def memory(self, session: Session) -> ProjectMemory | None:
         """What the project of a conversation remembers; None without a project that has an identity."""
@@ -157,13 +197,16 @@ class Services:
         talk = Conversation(opened.messages, opened.next_turn)
         session = Session(opened.id, opened.root, talk, self.bus, self._prepare)
         session.hold(opened.waiting)
-        session.role, session.model = opened.role, opened.model
+        session.role, session.model = opened.role, self._options.model or opened.model
+        session.compactions.extend(opened.compactions)
         if opened.lease is not None:
             self._journal.leases[session.id] = opened.lease
         self._sessions[session.id] = session
         self._current[session.root] = session.id
         session.start()
         self._post(session.id, SessionStarted(root=str(session.root), resumed=opened.stored, title=opened.title))
+        if opened.stored and (plan := await self.todos(session)):
+            self._post(session.id, TodosUpdated(todos=tuple(plan)))
         self._warn(session, [*self._notes(session.root), *opened.notes])
         return session
 

@@ -101,7 +101,21 @@ async def clear(rest: str, session: Session, services: Services) -> Result:
     _idle(session)
     count = await services.library.clear(session.id)
     session.talk.messages.clear()
+    session.compactions.clear()
     return Result(f"{count} messages are gone.", {"conversation": session.id})
+
+
+async def compact(rest: str, session: Session, services: Services) -> Result:
+    """Let the model sum up what lies behind; everything stays stored and can be read."""
+    record = await services.compact(session)
+    if not record.steps:
+        return Result("There is nothing that could be shortened.")
+    told = {"summary": len(record.covered), "dropped": len(record.dropped)}
+    steps = ", ".join(f"{name} ({told[name]} messages)" if name in told else name for name in record.steps)
+    return Result(
+        f"From {record.before:,} to {record.after:,} tokens: {steps}.",
+        {"before": record.before, "after": record.after, "steps": list(record.steps)},
+    )
 
 
 def _idle(session: Session) -> None:

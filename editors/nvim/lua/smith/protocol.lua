@@ -20,6 +20,7 @@ return {
     complete = 'smith.complete',
     conversations = 'smith.conversations',
     inspect = 'smith.inspect',
+    jobs = 'smith.jobs',
     prompt = 'smith.prompt',
     slash = 'smith.slash',
     status = 'smith.status',
