@@ -16,7 +16,7 @@ USAGE = """usage: tools/try [nvim|terminal|demo]
 
 Opens a chat on the current folder, with everything it needs in a private environment.
 nvim       in Neovim, with your own configuration (the default)
-terminal   in this terminal, as plain lines
+terminal   in this terminal
 demo       plays a written conversation over a sample project; needs no model and no key
 
 The model: OPENROUTER_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY in the environment, or
