@@ -244,13 +244,16 @@ The line that it goes on with is painted again."
     (clrhash smith-block--drawn)
     (mapc #'smith-block--append parts)))
 
-(defun smith-block-prepend (parts first)
-  "Draw PARTS in front of FIRST, which is drawn and was the first."
+(defun smith-block-prepend (parts removed)
+  "Draw PARTS in front of all others, of which REMOVED are taken away."
   (let ((points (smith-block--points)))
     (smith-block-quietly
+      (mapc #'smith-block--remove removed)
       (goto-char (point-min))
-      (mapc #'smith-block--insert parts)
-      (smith-block--redraw first))
+      (let ((first (smith-block-at (point))))
+        (mapc #'smith-block--insert parts)
+        (when first
+          (smith-block--redraw first))))
     (smith-block--restore points)))
 
 ;;; Folds

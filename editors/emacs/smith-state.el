@@ -21,6 +21,9 @@
 (defconst smith-state--output-size 16384
   "How many characters of the output of a running call are kept.")
 
+(defconst smith-state--before "What came before is stored and not shown here."
+  "Stands above a conversation of which an older page is stored.")
+
 (cl-defstruct (smith-state (:constructor smith-state-new) (:copier nil))
   "The TALKS of a project by id, and the id of the CURRENT one."
   (talks (make-hash-table :test #'equal)) current)
@@ -50,24 +53,36 @@
     (cl-callf nreverse (smith-changed-parts changed))
     changed))
 
-(defun smith-state-load (self id events)
-  "Replace the talk ID of SELF by what EVENTS tell, show it and return it."
-  (puthash id (smith-talk-new id) (smith-state-talks self))
-  (setf (smith-state-current self) id)
-  (seq-doseq (event events)
-    (smith-state-reduce self (if (plist-get event :conversation)
-                                 event
-                               (append event (list :conversation id)))))
-  (smith-state-show self id))
+(defun smith-state-load (self page)
+  "Show a conversation in SELF as PAGE, a stored one, tells it; return the talk."
+  (let ((id (plist-get page :conversation)))
+    (puthash id (smith-talk-new id) (smith-state-talks self))
+    (setf (smith-state-current self) id)
+    (seq-doseq (event (plist-get page :events))
+      (smith-state-reduce self (if (plist-get event :conversation)
+                                   event
+                                 (append event (list :conversation id)))))
+    (let ((talk (smith-state-show self id)))
+      (smith-state--note-before talk page)
+      talk)))
 
-(defun smith-state-page (self events)
-  "Put the older EVENTS in front of the current talk of SELF.
-Return their parts, oldest first."
-  (let ((older (smith-state-new))
-        (talk (smith-state-shown self)))
-    (let ((parts (smith-talk-parts (smith-state-load older "" events))))
-      (cl-callf append (smith-talk-parts talk) parts)
-      (reverse parts))))
+(defun smith-state--note-before (talk page)
+  "Note in TALK what comes before PAGE, and let it be seen."
+  (setf (smith-talk-before talk) (plist-get page :before))
+  (when (smith-talk-before talk)
+    (cl-callf append (smith-talk-parts talk)
+      (list (make-smith-part-notice :level "info" :text smith-state--before)))))
+
+(defun smith-state-page (self page)
+  "Put PAGE, an older one, in front of the current talk of SELF.
+Return the parts that are new, oldest first, and those that are gone."
+  (let* ((talk (smith-state-shown self))
+         (note (and (smith-talk-before talk) (last (smith-talk-parts talk))))
+         (shown (if note (butlast (smith-talk-parts talk)) (smith-talk-parts talk)))
+         (older (smith-talk-parts (smith-state-load (smith-state-new) page))))
+    (setf (smith-talk-parts talk) (append shown older)
+          (smith-talk-before talk) (plist-get page :before))
+    (cons (reverse older) note)))
 
 (defun smith-state--talk (self id)
   "Return the talk ID of SELF, made if it is not there; nil is the current one."
