@@ -227,7 +227,7 @@ A line is indented when its first character comes."
 ;;; Questions
 
 (defconst smith-render--elsewhere
-  (concat "\n" smith-label-indent "anywhere: C-c C-y, C-c C-n, or M-x smith-yes, smith-no\n")
+  (concat "\n" smith-label-indent "or C-c C-y, C-c C-n; anywhere: M-x smith-yes\n")
   "Shown, but no text, under a question.")
 
 (defun smith-render--details (question)

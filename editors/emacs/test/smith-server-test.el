@@ -428,7 +428,7 @@ Call AFTER with what the model was told of the edit in the end."
         (smith-test-event "turn_started")
         (should (memq #'smith-sync--changed after-change-functions))
         (signal-process process 'SIGKILL)
-        (smith-test-until (lambda () (not smith-session--all)))
+        (smith-test-until (lambda () (not (smith-session-connection session))))
         (should (equal (plist-get (nth 2 turn) :message)
                        "the server was ended by signal 9"))
         (should-not (memq #'smith-sync--changed after-change-functions))
@@ -447,7 +447,7 @@ Call AFTER with what the model was told of the edit in the end."
                    "the server ended with exit code 3")))
   (let ((smith-command '("no-such-program-of-smith")))
     (should-error (smith-start) :type 'file-missing)
-    (should-not smith-session--all)))
+    (should-not (smith-session-connection (smith-session-here)))))
 
 (provide 'smith-server-test)
 ;;; smith-server-test.el ends here
