@@ -181,7 +181,11 @@ Then go to the prompt."
          (message "smith: not cancelled: %s" (smith-session-problem problem)))
         ((not (seq-empty-p (plist-get result :unknown)))
          (message "smith: cancelled; what became of some edits is not known, \
-look at them")))))))
+look at them"))
+        (t
+         (message "smith: %s" (if (eq (plist-get result :cancelled) t)
+                                  "cancelled"
+                                "nothing was running"))))))))
 
 ;;;###autoload
 (defun smith-cancel ()

@@ -71,7 +71,7 @@
                    (buffer-list) "")))))))
 
 (defun smith-health--version-command ()
-  "Return the command that tells the version of the server."
+  "Return the command whose output is the version of the server."
   (append (seq-take-while (lambda (word) (not (equal word "serve"))) smith-command)
           '("--version")))
 

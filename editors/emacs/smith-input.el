@@ -27,7 +27,7 @@
   "What was being typed before the past was gone through.")
 
 (defun smith-input-spoken (line)
-  "Return what LINE, which was typed, says as a prompt.
+  "Return LINE, which was typed, as a prompt.
 Of two slashes at its beginning the first only says that it is no command."
   (if (string-prefix-p "//" line) (substring line 1) line))
 
@@ -69,7 +69,7 @@ Of two slashes at its beginning the first only says that it is no command."
   (setq smith-input--at nil))
 
 (defun smith-input-learn (talk)
-  "Take the prompts of TALK as the past, if there is none yet."
+  "Take what was sent in TALK as the past, if there is none yet."
   (unless (or smith-input--past (not talk))
     (dolist (part (reverse (smith-talk-parts talk)))
       (when (smith-part-prompt-p part)

@@ -54,7 +54,7 @@
     changed))
 
 (defun smith-state-load (self page)
-  "Show a conversation in SELF as PAGE, a stored one, tells it; return the talk."
+  "Show a conversation in SELF by PAGE, a stored one; return the talk."
   (let ((id (plist-get page :conversation)))
     (puthash id (smith-talk-new id) (smith-state-talks self))
     (setf (smith-state-current self) id)
@@ -91,7 +91,7 @@ Return the parts that are new, oldest first, and those that are gone."
         (puthash id (smith-talk-new id) (smith-state-talks self)))))
 
 (defun smith-state--takes-over-p (self event)
-  "Return non-nil if SELF shows the conversation of EVENT from now on."
+  "Return non-nil if with EVENT its conversation is the one to show in SELF."
   (let ((id (plist-get event :conversation)))
     (not (or (member id (list nil "" (smith-state-current self)))
              (plist-get event :job)

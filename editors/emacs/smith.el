@@ -2,8 +2,6 @@
 
 ;; SPDX-License-Identifier: MIT
 
-;; Author: The smith contributors
-;; URL: https://github.com/smith-server/smith
 ;; Version: 0.1.0
 ;; Package-Requires: ((emacs "28.1"))
 ;; Keywords: tools, convenience
