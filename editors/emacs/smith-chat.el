@@ -147,6 +147,8 @@ Whatever else you type above the rule goes to the prompt.
       (unless (memq #'smith-chat--follow (smith-session-listeners session))
         (smith-session-listen session #'smith-chat--follow))
       (smith-input-learn (smith-session-talk session))
+      ;; First what keeps the drawn part and the typed one apart.
+      (smith-chat--draw-footer)
       (smith-chat--draw)
       (goto-char (point-max))
       (current-buffer))))
@@ -240,10 +242,12 @@ Whatever else you type above the rule goes to the prompt.
     (force-mode-line-update)))
 
 (defun smith-chat--go-to-end ()
-  "Let all windows look at what is typed."
-  (goto-char (point-max))
+  "Let all windows look at what is typed; those that do stay where they are."
+  (unless (smith-input-at-point-p)
+    (goto-char (point-max)))
   (dolist (window (get-buffer-window-list nil nil t))
-    (set-window-point window (point-max))))
+    (when (< (window-point window) smith-input-start)
+      (set-window-point window (point-max)))))
 
 (defun smith-chat-prepend (parts removed)
   "Draw PARTS, which are older, above all others; take REMOVED away."

@@ -1,6 +1,7 @@
 """What a test sees and says in the chat of an Emacs whose server is in its hands."""
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 from tests.emacs.editor import Emacs
@@ -32,10 +33,7 @@ class Chat:
     def shows(self, *lines: str) -> bool:
         """Waits until exactly these lines stand above the rule; shows the difference when they do not."""
         expected = "".join(line + "\n" for line in lines)
-        with contextlib.suppress(AssertionError):
-            return until(lambda: self.said() == expected)
-        assert self.said() == expected
-        return True
+        return _becomes(self.said, expected)
 
     def holds(self, words: str) -> bool:
         """Waits until these words stand above the rule."""
@@ -43,10 +41,18 @@ class Chat:
 
     def types(self, words: str) -> bool:
         """Waits until exactly these words are typed."""
-        return until(lambda: self.typed() == words, words)
+        return _becomes(self.typed, words)
 
     def is_here(self) -> bool:
         return self.emacs.lisp("(eq major-mode 'smith-chat-mode)") is True
+
+
+def _becomes(now: Callable[[], str], expected: str) -> bool:
+    with contextlib.suppress(AssertionError):
+        return until(lambda: now() == expected)
+    last = now()
+    assert last == expected, last
+    return True
 
 
 def turn(server: TestServer, text: str) -> None:
