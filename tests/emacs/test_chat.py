@@ -177,10 +177,10 @@ def test_the_answer_above_the_prompt_cannot_be_edited(emacs: Emacs, server: Test
     emacs.keys("draft")
     whole = ["❯ go", "", "answer", "more"]
     assert chat.shows(*whole)
-    for keys in (ESC + "<\x0b", C_X + "h\x17", ESC + ">" + ESC + "<" + "\x04", ESC + ">\x01\x7f"):
+    for keys in (ESC + ">\x01\x7f", ESC + "<\x0b", C_X + "h\x17", ESC + "<\x04"):
         emacs.lisp("(message nil)")
         emacs.keys(keys)
-        until(lambda: "read-only" in (emacs.lisp("(current-message)") or ""))
+        until(lambda: "read-only" in (emacs.lisp("(current-message)") or ""), keys)
     emacs.keys(ESC + "<new " + ESC + ">.")
     assert chat.types("draftnew .")
     assert chat.shows(*whole)
