@@ -1,8 +1,6 @@
 """The main job in a real Emacs on a terminal, against a model server written by somebody else."""
 
 import secrets
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +14,6 @@ from tests.e2e.processes import living
 from tests.e2e.test_nvim import ODD, told
 from tests.e2e.world import World
 from tests.emacs import lisp
-from tests.emacs.editor import quoted
 
 pytestmark = pytest.mark.emacs
 
@@ -115,10 +112,11 @@ def test_a_command_sees_the_edit_and_what_it_changes_is_current_in_the_editor(
 @pytest.mark.usefixtures("auto")
 @pytest.mark.parametrize("place", ["open", "closed"])
 def test_bytes_outside_an_edit_are_the_same(world: World, model: LLMock, person: Person, place: str) -> None:
+    other = world.file("other.txt", "other\n")
     # One Emacs for all kinds: nothing but its start would be repeated.
     for number, (before, after) in enumerate(ODD.values()):
         path = world.file(f"odd{number}.txt", before)
-        person.edit(path if place == "open" else world.file("other.txt", "other\n"))
+        person.edit(path if place == "open" else other)
         model.call_tool("read", {"path": path.name, "limit": 10})
         model.call_tool("replace", {"path": path.name, "old": "two", "new": "agent"})
         model.reply(f"Done with {number}.")
