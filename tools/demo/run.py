@@ -11,8 +11,8 @@ from pathlib import Path
 
 from neovim import Neovim, NotSeen
 from scenes import SCENES, Story
+from written import HERE, variables
 
-HERE = Path(__file__).resolve().parent
 SAID = f"""\
 smith demo: Neovim, the server, the edits and the commands are real.
 The model is not: its words are a written script ({HERE.name}/script.json).
@@ -39,15 +39,8 @@ def main(program: str) -> int:
 def play(program: str, file: Path, visible: bool) -> tuple[list[str], str]:
     """What was told, and "" or what did not happen."""
     home = file.parent.parent / "home"
-    variables = {
-        **{f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("CACHE", "CONFIG", "DATA", "STATE")},
-        "SMITH_HOME": str(home / "smith"),
-        "SMITH_PROVIDER": "scripted",
-        "SMITH_SCRIPT": str(HERE / "script.json"),
-        "SMITH_DEMO_PYTHON": sys.executable,
-    }
     told: list[str] = []
-    nvim = Neovim(program, file, {**os.environ, **variables}, visible)
+    nvim = Neovim(program, file, {**os.environ, **variables(home)}, visible)
     try:
         story = Story(nvim)
         told = story.told
