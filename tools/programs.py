@@ -3,7 +3,6 @@
 Standard library only: this runs before anything is installed.
 """
 
-import glob
 import os
 import platform
 import shutil
@@ -20,7 +19,7 @@ NODE_HOME = REPO / ".cache" / "node"
 class Program(NamedTuple):
     """A command and the package that brings it: for Debian and Homebrew, or from npm.
 
-    What is no command is there when a file matches `files`.
+    What is no command is there when a file below the root matches `files`.
     """
 
     name: str
@@ -34,8 +33,11 @@ class Program(NamedTuple):
 
 
 EMACS = "emacs-nox" if platform.system() == "Linux" else "emacs"
-PACKAGE_LINT = "/usr/share/emacs/site-lisp/elpa*/package-lint*"
+PACKAGE_LINT = "usr/share/emacs/site-lisp/elpa*/package-lint*"
 LUACHECK = "lua-check" if platform.system() == "Linux" else "luacheck"
+
+# A kitty on a display that nobody sees, for what only pixels can tell; there is none of that on macOS.
+DRAWN = (Program("kitty", "kitty"), Program("Xvfb", "xvfb")) if platform.system() == "Linux" else ()
 
 PROGRAMS = (
     Program("git", "git"),
@@ -43,6 +45,7 @@ PROGRAMS = (
     Program("emacs", EMACS),
     *([Program("package-lint", "elpa-package-lint", files=PACKAGE_LINT)] if platform.system() == "Linux" else []),
     Program("luacheck", LUACHECK),
+    *DRAWN,
     Program("stylua", npm="@johnnymorganz/stylua-bin@2.5.2"),
 )
 
@@ -64,7 +67,7 @@ def found(name: str) -> bool:
 
 
 def _present(program: Program) -> bool:
-    return bool(glob.glob(program.files)) if program.files else found(program.name)
+    return any(Path("/").glob(program.files)) if program.files else found(program.name)
 
 
 def install(wanted: Iterable[Program]) -> list[Program]:

@@ -9,8 +9,8 @@
 ;; a key that finds none yet shows them when they come.  Without a server that
 ;; completes there are none.
 ;;
-;; Requires `smith-chat', `smith-input', `smith-ready' and `smith-session' of
-;; this package, and must not require more.
+;; Requires `smith-chat', `smith-input', `smith-protocol', `smith-ready' and
+;; `smith-session' of this package, and must not require more.
 
 ;;; Code:
 
@@ -18,11 +18,9 @@
 (require 'subr-x)
 (require 'smith-chat)
 (require 'smith-input)
+(require 'smith-protocol)
 (require 'smith-ready)
 (require 'smith-session)
-
-(defconst smith-complete--command "smith.complete"
-  "Name of the command of the server; older ones do not have it.")
 
 (defvar-local smith-complete--line nil
   "What was typed, up to point, when candidates were asked for last.")
@@ -55,10 +53,10 @@ START is where in LINE the candidates begin; each is a string with its detail.")
   (setq smith-complete--line line
         smith-complete--found nil)
   (when (and smith-chat-session
-             (smith-session-supports-p smith-chat-session smith-complete--command))
+             (smith-session-supports-p smith-chat-session smith-protocol-command-complete))
     (let ((buffer (current-buffer)))
       (smith-session-command
-       smith-chat-session smith-complete--command
+       smith-chat-session smith-protocol-command-complete
        (list :line line :cursor (length line))
        (lambda (result _problem)
          (when (and result (buffer-live-p buffer))
@@ -70,7 +68,7 @@ START is where in LINE the candidates begin; each is a string with its detail.")
   (when (equal line smith-complete--line)
     (let ((candidates (append (plist-get result :candidates) nil)))
       (setq smith-complete--found
-            (cons line (cons (smith-complete--start line result candidates)
+            (cons line (cons (or (plist-get result :start) 0)
                              (delq nil (mapcar #'smith-complete--candidate candidates)))))
       (when (and (equal line smith-complete--wanted)
                  (equal line (smith-complete--typed))
@@ -79,15 +77,9 @@ START is where in LINE the candidates begin; each is a string with its detail.")
         (completion-at-point))
       (setq smith-complete--wanted nil))))
 
-(defun smith-complete--start (line result candidates)
-  "Return where in LINE the CANDIDATES of RESULT begin."
-  (or (plist-get result :start)
-      (plist-get (car candidates) :start)
-      (string-match "[^[:space:]]*\\'" line)))
-
 (defun smith-complete--candidate (candidate)
   "Return CANDIDATE of the server as a string with its detail, nil if it is none."
-  (let ((text (or (plist-get candidate :text) (plist-get candidate :label))))
+  (let ((text (plist-get candidate :text)))
     (and text (propertize text 'smith-detail (plist-get candidate :detail)))))
 
 (defun smith-complete-at-point ()

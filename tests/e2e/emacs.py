@@ -32,7 +32,9 @@ class Person:
 
     def text(self, path: Path) -> str:
         """What the buffer of a file holds."""
-        text: str = self.lisp(f'(with-current-buffer (find-buffer-visiting {quoted(path)}) (concat "" (buffer-string)))')
+        text: str = self.lisp(
+            f'(with-current-buffer (find-buffer-visiting {quoted(path)}) (concat "" (buffer-string)))'
+        )
         return text
 
     def chat(self) -> str:

@@ -224,7 +224,7 @@ async def test_an_unknown_tool_is_told_to_the_model_with_the_known_ones(world: W
     done = await smith(world, "run", "--json", "try it")
     finished = done.only("tool_finished")[0]
     assert (done.code, finished["code"]) == (0, "unknown_tool")
-    assert "bash, dispatch, edit, note, read, recall, record, replace, write" in finished["result"]
+    assert "bash, bash_kill, bash_output, dispatch, edit, note, read, recall, record" in finished["result"]
     assert_paired(model.requests[-1].body["messages"])
 
 

@@ -93,7 +93,7 @@ def test_a_command_sees_the_edit_and_what_it_changes_is_current_in_the_editor(
     unsaved = world.file("c.py", "one\n")
     for each in (unsaved, path, other):
         person.edit(each)
-    person.lisp("(ignore (with-current-buffer \"c.py\" (insert \"mine \")) (goto-char 6) (push-mark 10 t))")
+    person.lisp('(ignore (with-current-buffer "c.py" (insert "mine ")) (goto-char 6) (push-mark 10 t))')
     model.call_tool("read", {"path": "a.py"})
     model.call_tool("replace", {"path": "a.py", "old": "two", "new": "agent"})
     model.call_tool("bash", {"command": "cat a.py; (echo more; cat b.py; echo three) > d && mv d b.py; echo x >> c.py"})
@@ -239,6 +239,18 @@ def test_a_conversation_begun_in_neovim_goes_on_in_emacs(world: World, package: 
         person.shows("❯ What was it?\n\nIt was zebra.\n")
         person.keys(ESC + "p" + ESC + "p")
         until(lambda: person.chat().endswith("\nRemember the word zebra."))
+    finally:
+        person.close()
+
+
+def test_the_key_completes_a_command(world: World, package: Path) -> None:
+    world.script([])
+    person = Person(world, package)
+    try:
+        person.open()
+        until(lambda: person.lisp("(and (smith-rpc-connections) t)"))
+        person.keys("/mem\t")
+        until(lambda: person.chat().rstrip().endswith("/memory"))
     finally:
         person.close()
 

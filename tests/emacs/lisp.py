@@ -67,7 +67,12 @@ def run_test(world: World, file: str, name: str) -> None:
     """Run one test in an Emacs of its own, in the project of `world`."""
     world.script()
     world.settings('[approval]\nmode = "auto"\n')
-    environ = {**world.environ, "SMITH_TEST_PYTHON": sys.executable, "SMITH_TEST_VECTORS": str(VECTORS), "SMITH_TEST_TURNS": str(TURNS)}
+    environ = {
+        **world.environ,
+        "SMITH_TEST_PYTHON": sys.executable,
+        "SMITH_TEST_VECTORS": str(VECTORS),
+        "SMITH_TEST_TURNS": str(TURNS),
+    }
     run = f'(ert-run-tests-batch-and-exit "\\\\`{name}\\\\\'")'
     done = batch(["-l", TESTS / file, "--eval", run], world.root, environ)
     assert "Ran 1 tests" in done.stdout, done.stdout

@@ -34,7 +34,9 @@ async def compiled(place: Place) -> Path:
     if not folder.exists():
         shutil.copytree(PACKAGE, folder)
         files = [str(path) for path in sorted(folder.glob("*.el"))]
-        await place.run([find() or "emacs", "-Q", "--batch", *_QUIET, "-L", str(folder), "-f", "batch-byte-compile", *files])
+        await place.run(
+            [find() or "emacs", "-Q", "--batch", *_QUIET, "-L", str(folder), "-f", "batch-byte-compile", *files]
+        )
     return folder
 
 

@@ -3,14 +3,13 @@
 Takes the Emacs to use as its argument. `command` is also what a picture is made of.
 """
 
-import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from written import HERE, variables
+from run import HERE, variables_for
 
 SAID = f"""\
 smith demo in Emacs: the server, the edits and the commands are real.
@@ -19,7 +18,7 @@ The model is not: its words are a written script ({HERE.name}/script.json). Ask 
 
 
 def command(program: str, folder: Path, ready: Path | None = None) -> tuple[list[str], dict[str, str]]:
-    """An Emacs on a copy of the sample project in `folder`, and the variables that it needs.
+    """An Emacs on a copy of the sample project in `folder`, and its variables.
 
     With `ready` it works off the first scene by itself, up to the edit in the unsaved buffer, and makes that file when
     all is on the screen.
@@ -28,7 +27,7 @@ def command(program: str, folder: Path, ready: Path | None = None) -> tuple[list
     shutil.copytree(HERE / "project", project)
     more = {"SMITH_DEMO_READY": str(ready)} if ready else {}
     words = [program, "-Q", "-nw", str(project / "prices.py"), "-l", str(HERE / "start.el")]
-    return words, {**variables(folder / "home"), **more}
+    return words, {**variables_for(project, "script.json"), **more}
 
 
 def main(program: str) -> int:
@@ -36,7 +35,7 @@ def main(program: str) -> int:
     print(SAID, flush=True)
     with tempfile.TemporaryDirectory(prefix="smith-demo-", ignore_cleanup_errors=True) as folder:
         words, more = command(program, Path(folder))
-        return subprocess.run(words, env={**os.environ, **more}, check=False).returncode
+        return subprocess.run(words, env=more, check=False).returncode
 
 
 if __name__ == "__main__":

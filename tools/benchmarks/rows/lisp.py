@@ -64,7 +64,9 @@ async def emacs(bench: Bench) -> list[Row]:
 async def _in_turn(
     count: int, product: Emacs, floor: Emacs, measure: Callable[[Emacs, str, list[float]], Awaitable[None]], pair: Pair
 ) -> None:
-    await in_turn(count, partial(measure, product, _SEND, pair.product), partial(measure, floor, _FLOOR_SEND, pair.floor))
+    await in_turn(
+        count, partial(measure, product, _SEND, pair.product), partial(measure, floor, _FLOOR_SEND, pair.floor)
+    )
 
 
 async def _product(bench: Bench) -> Emacs:
