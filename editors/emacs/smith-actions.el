@@ -15,6 +15,7 @@
 
 (require 'cl-lib)
 (require 'seq)
+(require 'subr-x)
 (require 'smith-block)
 (require 'smith-chat)
 (require 'smith-complete)
@@ -145,6 +146,8 @@ stands in it."
   "Send TEXT together with the active region, else with the file of this buffer.
 The chat is shown, but not gone to."
   (interactive "sPrompt: ")
+  (when (string-blank-p text)
+    (user-error "There is nothing to send"))
   (let* ((session (smith-session-here))
          (context (or (smith-context-here) (smith-context-beside session)))
          (chat (smith-actions--chat session)))

@@ -93,8 +93,8 @@ prompt, \\[newline] begins a new line, \\[smith-cancel] stops the running turn.
 A line that begins with a slash is a command of the server; /help lists them.
 
 A tool call is one line; \\[smith-tab] on it shows its output or its diff.
-A question of the agent is answered by \\`y', \\`n' or \\`a' (always) when
-point is on it, and from anywhere in the chat by \\[smith-yes], \\[smith-no] or \\[smith-always].
+A question of the agent is answered by y, n or a (always) when point
+is on it, and from anywhere in the chat by \\[smith-yes], \\[smith-no] or \\[smith-always].
 Whatever else you type above the rule goes to the prompt.
 
 \\{smith-chat-mode-map}"

@@ -183,7 +183,9 @@ The server of SELF gets the new text before it gets the receipt."
                     :hash hash)))
       (smith-edit--remember self change receipt)
       (when (smith-edit-applied self)
-        (funcall (smith-edit-applied self) change hunks))
+        ;; The change is made, whatever becomes of this.
+        (with-demoted-errors "smith: %S"
+          (funcall (smith-edit-applied self) change hunks)))
       receipt)))
 
 ;;; Guards: each returns a receipt that refuses, or nil

@@ -37,8 +37,8 @@
 (defface smith-added '((t :inherit diff-added)) "Lines that an edit adds.")
 (defface smith-code '((t :inherit font-lock-constant-face)) "Code in a line.")
 (defface smith-code-block
-  '((((background dark)) :inherit fixed-pitch :background "#262a30" :extend t)
-    (t :inherit fixed-pitch :background "#f2f2ee" :extend t))
+  '((((background dark)) :inherit fixed-pitch :background "#262626" :extend t)
+    (t :inherit fixed-pitch :background "#eeeeee" :extend t))
   "Lines of code.")
 (defface smith-detail '((t :inherit shadow)) "What matters less.")
 (defface smith-failed '((t :inherit error)) "What went wrong.")

@@ -51,25 +51,19 @@
 
 (defun smith-reload--read ()
   "Let this buffer be what its file is."
-  (let ((buffer (current-buffer))
-        (file buffer-file-name)
-        (coding buffer-file-coding-system)
-        (read-only buffer-read-only))
+  (let* ((buffer (current-buffer))
+         (file buffer-file-name)
+         (base (coding-system-base (or buffer-file-coding-system 'undecided)))
+         ;; Of what is known of the file its line ends may have changed.
+         (coding-system-for-read (and (not (eq (coding-system-type base) 'undecided))
+                                      base)))
     (with-temp-buffer
-      (let ((coding-system-for-read (and (not (eq (coding-system-type coding) 'undecided))
-                                         (coding-system-change-eol-conversion
-                                          coding 'undecided))))
-        (insert-file-contents file))
+      (insert-file-contents file)
       (let ((new (current-buffer))
-            (found last-coding-system-used))
+            (coding last-coding-system-used))
         (with-current-buffer buffer
           (smith-reload--replace new)
-          (setq buffer-file-coding-system
-                (if (eq (coding-system-type coding) 'undecided)
-                    found
-                  (coding-system-change-eol-conversion
-                   coding (coding-system-eol-type found)))
-                buffer-read-only read-only))))
+          (setq buffer-file-coding-system coding))))
     (set-visited-file-modtime)
     (restore-buffer-modified-p nil)
     (run-hooks 'after-revert-hook)))
