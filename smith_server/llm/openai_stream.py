@@ -29,6 +29,10 @@ class OpenAIReader(BodyReader):
     def used(self) -> Usage | None:
         return self.reported.disjoint if self.reported else None
 
+    @property
+    def cost(self) -> float | None:
+        return self.reported.cost if self.reported and self._preset.compat.tells_cost else None
+
     def _take(self, event: Event, *, cut: bool = False) -> None:
         self.events += 1
         try:

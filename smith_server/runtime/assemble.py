@@ -7,16 +7,18 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from smith_server.config import secrets
 from smith_server.config.schema import Settings
 from smith_server.context.prompt import role_text
+from smith_server.core.account import Account, Meter
 from smith_server.core.budget import Budget
 from smith_server.core.cancel import CancelToken
 from smith_server.core.compaction import Compaction
 from smith_server.core.editor import Editor, Receipt
-from smith_server.core.errors import ToolRefusal
+from smith_server.core.errors import AgentFailure, ToolRefusal
+from smith_server.core.events import Notice
 from smith_server.core.messages import UserMessage
 from smith_server.core.ports import Approver, Memory, Request, Stored
 from smith_server.core.report import ReportKind
@@ -28,7 +30,7 @@ from smith_server.llm.retry import Retries, RetryRules
 from smith_server.policy.decide import RolePolicy
 from smith_server.policy.matrix import check_tool
 from smith_server.runtime.actor import Actor, Post
-from smith_server.runtime.compact import Summarizer
+from smith_server.runtime.compact import Summarize, Summarizer
 from smith_server.runtime.configured import model_settings
 from smith_server.runtime.dispatch import Prepared
 from smith_server.runtime.execution import Scope, context_for
@@ -40,6 +42,7 @@ from smith_server.runtime.providers import Picked, Wish
 from smith_server.runtime.repositories import ProjectMemory, Scratchpad, Todos
 from smith_server.runtime.room import Room
 from smith_server.runtime.session import Session
+from smith_server.runtime.spending import catch_up
 from smith_server.runtime.view import WindowView, rules_of
 from smith_server.runtime.web import web
 from smith_server.tools.bash import Bash, Limits
@@ -74,12 +77,13 @@ class NextRequest(Struct, frozen=True):
 
 
 class Kept(Struct):
-    """What a conversation keeps from turn to turn: its editor, what it knows of files, its view."""
+    """What a conversation keeps from turn to turn: its editor, what it knows of files, its view, its costs."""
 
     session: Session
     editor: Editor
     texts: Texts
     view: WindowView | None = None
+    account: Account = field(default_factory=Account)
 
 
 class Assembler:
@@ -96,8 +100,22 @@ class Assembler:
         """The input of a turn of the conversation itself. Raises `AgentFailure` when no model can be had."""
         actor = await self._actor(session, prompt.cwd or session.root, prompt.role)
         kept = self._keep(session, actor.settings)
+        await catch_up(kept.account, self._handles.persistence, session.id)
         asked = Asked(prompt.model) if prompt.model else _chosen(session)
-        return await self._input(actor, kept, kept.texts, token, asked)
+        turn = await self._input(actor, kept, kept.texts, token, asked)
+        return structs.replace(turn, renewed=partial(self._renewed, actor, kept, _chosen(session)))
+
+    async def _renewed(self, actor: Actor, kept: Kept, before: Asked, turn: TurnInput) -> TurnInput:
+        """The turn with the model that was chosen since the request before; as it was when that cannot be had."""
+        chosen = _chosen(kept.session)
+        if chosen == before:
+            return turn
+        renewed = partial(self._renewed, actor, kept, chosen)
+        try:
+            turn = await self._input(actor, kept, kept.texts, turn.token, chosen)
+        except AgentFailure as problem:
+            actor.emit(Notice(level="warning", text=f"The model stays what it was. {problem.error.message}"))
+        return structs.replace(turn, renewed=renewed)
 
     async def next_request(self, session: Session, prompt: Prompt) -> NextRequest:
         """The request that `prompt` would send first; without a text the one that the conversation as it is would."""
@@ -188,7 +206,7 @@ class Assembler:
         handles, settings = self._handles, actor.settings
         wish = Wish(settings, asked, actor.role, partial(handles.config.written, actor.root))
         picked = await handles.model.pick(wish, actor.emit)
-        provider = picked.provider
+        provider, meter = picked.provider, Meter(picked.tariff.bill, kept.account)
         inbox = Inbox() if actor.job else kept.session.inbox
         mask = secrets.mask({**self._environ, **picked.secret}, secrets.variables_of(settings))
         owner = owner_of(actor.job, actor.emit, inbox.note, mask)
@@ -208,7 +226,7 @@ class Assembler:
         )
         return TurnInput(
             provider=provider,
-            view=self._view(actor, kept, frame, picked, token),
+            view=self._view(actor, kept, frame, picked, Summarizer(provider, frame, token, meter)),
             tools=tools,
             policy=RolePolicy(actor.role.row, settings.approval.mode),
             approver=_approver(handles.ui, kept.session, actor),
@@ -220,7 +238,8 @@ class Assembler:
             cwd=actor.scope.cwd,
             mask=mask,
             adopt=partial(_adopt, texts),
-            budget=Budget(settings.tool_step_budget, settings.max_requests),
+            budget=Budget(settings.tool_step_budget, settings.max_requests, settings.max_budget_usd),
+            meter=meter,
             save_before_run=settings.editor.save_before_run,
         )
 
@@ -246,7 +265,7 @@ class Assembler:
         memory: Memory | None = self._memory(actor.scope)
         return await self._handles.prompt.build(actor.role, actor.scope, memory, actor.settings.index_file)
 
-    def _view(self, actor: Actor, kept: Kept, frame: Request, picked: Picked, token: CancelToken) -> WindowView:
+    def _view(self, actor: Actor, kept: Kept, frame: Request, picked: Picked, summarize: Summarize) -> WindowView:
         """A conversation keeps its view, so that a request goes on where the last one ended."""
         rules = rules_of(
             actor.settings.context_management,
@@ -260,7 +279,7 @@ class Assembler:
             view = WindowView(rules, actor.emit, records, view.factor if view is not None else 1.0)
         if not actor.job:
             kept.view = view
-        view.use(frame, Summarizer(picked.provider, frame, token))
+        view.use(frame, summarize)
         return view
 
     def _keep(self, session: Session, settings: Settings) -> Kept:

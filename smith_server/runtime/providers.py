@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -13,11 +14,12 @@ from smith_server.config.schema import Settings
 from smith_server.core.errors import AgentFailure, failure
 from smith_server.core.events import Notice
 from smith_server.core.ports import Emit, Provider
-from smith_server.llm.catalog import Ask, Catalog
+from smith_server.llm.catalog import Ask, Catalog, Model
 from smith_server.llm.http import Connections
 from smith_server.llm.local import WEIGHTS, LocalModel
 from smith_server.llm.model_facts import facts
 from smith_server.llm.presets import PRESETS, Preset, host_of, is_loopback
+from smith_server.llm.pricing import Tariff, tariff
 from smith_server.llm.probe import answers
 from smith_server.llm.provider import HttpProvider
 from smith_server.llm.scripted import ScriptedProvider
@@ -51,7 +53,7 @@ class Picked(Struct, frozen=True):
 
     `compact`: it is a very small one. `images`: it takes pictures, as far as is known. `output_limit` is
     what to ask for at most where nothing is set and the protocol wants a number. `secret` is its key under
-    the name of the variable that it could be in, for those who blank keys.
+    the name of the variable that it could be in, for those who blank keys. `tariff` is what requests cost.
     """
 
     provider: Provider
@@ -60,6 +62,7 @@ class Picked(Struct, frozen=True):
     images: bool = True
     output_limit: int | None = None
     secret: Mapping[str, str] = {}
+    tariff: Tariff = Tariff()
 
 
 class Providers:
@@ -84,7 +87,8 @@ class Providers:
         """
         settings = wish.settings
         if settings.defaults.provider == "scripted":
-            return Picked(self._script(), Selected(wish.asked.model or "script", "request.model"))
+            selected = Selected(wish.asked.model or "script", "request.model")
+            return Picked(self._script(), selected, tariff=_tariff("scripted", selected.model, settings, Model()))
         choice = await self._choice(settings, emit)
         provider = self._build(choice)
         provider.ready()
@@ -99,12 +103,15 @@ class Providers:
             self._say(f"Using {selected.model} of {choice.preset.name}: {choice.why}.", emit, choice.why)
         self._refresh(choice, provider, selected.model)
         known = selected.max_output_tokens if choice.preset.dialect == "anthropic" else None
-        abilities = offer.look(selected.model).abilities
-        images = not abilities or "images" in abilities
+        facts_of = offer.look(selected.model)
+        images = not facts_of.abilities or "images" in facts_of.abilities
+        costs = _tariff(choice.preset.name, selected.model, settings, facts_of)
+        if settings.max_budget_usd is not None and costs.price is None and not choice.preset.compat.tells_cost:
+            self._say(_unpriced(f"{choice.preset.name}/{selected.model}"), emit, level="warning")
         limit = min(known, MOST_OUTPUT) if known else None
         variable = choice.preset.key_variable
         secret = {variable: choice.key} if variable else {}
-        return Picked(provider, selected, choice.preset.compact, images, limit, secret)
+        return Picked(provider, selected, choice.preset.compact, images, limit, secret, costs)
 
     def known(self, settings: Settings) -> Sequence[str]:
         """The models that the settings name, and those that servers in use are known to offer, for completion."""
@@ -175,11 +182,11 @@ class Providers:
         self._say(f"Using {model}, which this Ollama has: {selected.model} was not pulled.", emit)
         return msgspec.structs.replace(offer.selected(model), source="installed")
 
-    def _say(self, text: str, emit: Emit, about: str = "") -> None:
+    def _say(self, text: str, emit: Emit, about: str = "", level: Literal["info", "warning"] = "info") -> None:
         """A sentence for the person, once about the same."""
         if (about or text) not in self._said:
             self._said.add(about or text)
-            emit(Notice(level="info", text=text))
+            emit(Notice(level=level, text=text))
 
     def _refresh(self, choice: Choice, provider: HttpProvider, model: str) -> None:
         """Ask the server in the background what it knows of its models; the next turn goes by it."""
@@ -214,3 +221,16 @@ class Providers:
                 )
             self._scripted = ScriptedProvider.of_file(Path(path))
         return self._scripted
+
+
+def _tariff(provider: str, model: str, settings: Settings, known: Model) -> Tariff:
+    """What a model costs, as the setting `pricing` says, else as is known of it."""
+    own = {name: msgspec.to_builtins(price) for name, price in settings.pricing.items()}
+    return tariff(provider, model, own, known.price)
+
+
+def _unpriced(name: str) -> str:
+    return (
+        f"The price of {name} is not known, so the limit of costs does not hold for it. "
+        f'Say what it costs: `[pricing."{name}"]` with `input` and `output` in US dollars per million tokens.'
+    )
