@@ -17,6 +17,7 @@ from smith_server.core.events import (
     CallStarted,
     ContextCompacted,
     Envelope,
+    ErrorReported,
     Event,
     JobEnded,
     JobStarted,
@@ -52,6 +53,8 @@ def spelled(event: Event) -> Iterator[Line]:
             yield _job(event)
         case ContextCompacted():
             yield _compacted(event)
+        case ErrorReported(error) if error.code == "max_cost":
+            yield {"type": "budget_exceeded", **error.data}
         case TurnFailed(error):
             yield {"type": "turn_error", "error": error.message, "kind": error.kind, "code": error.code}
         case _:
@@ -72,7 +75,7 @@ def result(outcome: TurnOutcome, text: str, denied: list[Line], conversation: st
     return {
         "type": "result",
         "text": text,
-        "cost_usd": None,
+        "cost_usd": outcome.usage.known_cost,
         "usage": _usage(outcome.usage),
         "stop_reason": outcome.stop_reason,
         "denied": denied,

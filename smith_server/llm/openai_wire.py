@@ -70,7 +70,6 @@ class Reported(Struct, frozen=True):
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
-    cost: float | None = None
 
     @property
     def disjoint(self) -> Usage:
@@ -105,11 +104,13 @@ def reported(usage: Any) -> Reported | None:
     if cached is None:
         cached = usage.get("prompt_cache_hit_tokens")
     sent, said, written = usage.get("prompt_tokens"), usage.get("completion_tokens"), known.get("cache_write_tokens")
-    return Reported(count(sent), count(said), count(cached), count(written), _cost(usage))
+    return Reported(count(sent), count(said), count(cached), count(written))
 
 
-def _cost(usage: dict[str, Any]) -> float | None:
-    """US dollars, as OpenRouter tells them: its own charge, and where the key is the person's, the vendor's too."""
+def told_cost(usage: Any) -> float | None:
+    """US dollars in a usage object, as OpenRouter tells them: its own charge, and where the key is the person's, the vendor's too."""
+    if not isinstance(usage, dict):
+        return None
     charged, details = _dollars(usage.get("cost")), usage.get("cost_details")
     if charged is None or usage.get("is_byok") is not True:
         return charged

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from smith_server.config.schema import ContextManagement
+from smith_server.core.account import Meter
 from smith_server.core.cancel import CancelToken
 from smith_server.core.errors import AgentFailure, Cancelled, agent_error
 from smith_server.core.events import CompactionStarted, ContextCompacted, ContextTrimmed, Event
@@ -30,7 +31,7 @@ class Stage:
         managed = ContextManagement(**{"tool_output_keep_rounds": 1, **settings})
         rules = rules_of(managed, can_recall=False, window=window, output_limit=0)
         self.view = WindowView(rules, self.events.append)
-        self.view.use(frame, Summarizer(self.provider, frame, self.token))
+        self.view.use(frame, Summarizer(self.provider, frame, self.token, Meter()))
 
     async def sent(self, talk: list[Message]) -> list[str]:
         return [message.id for message in (await self.view.next(talk)).messages]
