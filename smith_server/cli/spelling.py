@@ -12,6 +12,7 @@ import msgspec
 
 from smith_server.cli.plain import trouble
 from smith_server.cli.streams import Output
+from smith_server.core.errors import AgentError
 from smith_server.core.events import (
     CallFinished,
     CallStarted,
@@ -53,13 +54,18 @@ def spelled(event: Event) -> Iterator[Line]:
             yield _job(event)
         case ContextCompacted():
             yield _compacted(event)
-        case ErrorReported(error) if error.code == "max_cost":
-            yield {"type": "budget_exceeded", **error.data}
-        case TurnFailed(error):
-            yield {"type": "turn_error", "error": error.message, "kind": error.kind, "code": error.code}
+        case TurnFailed() | ErrorReported(error=AgentError(code="max_cost")):
+            yield _failed(event)
         case _:
             fields = msgspec.to_builtins(event)
             yield {"type": fields.pop("kind"), **fields}
+
+
+def _failed(event: TurnFailed | ErrorReported) -> Line:
+    error = event.error
+    if isinstance(event, TurnFailed):
+        return {"type": "turn_error", "error": error.message, "kind": error.kind, "code": error.code}
+    return {"type": "budget_exceeded", **error.data}
 
 
 def _job(event: JobStarted | JobEnded) -> Line:

@@ -58,7 +58,7 @@ class Done(Struct, frozen=True):
 
 
 class Failed(Struct, frozen=True):
-    """The answer broke off. `parts` is what may be kept of it (no calls), `retry_after` in seconds, `cost` as in `Done`."""
+    """The answer broke off. `parts` may be kept of it (no calls); `retry_after` is in seconds, `cost` as in `Done`."""
 
     error: AgentError
     parts: tuple[Part, ...] = ()

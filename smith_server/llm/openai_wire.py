@@ -108,7 +108,7 @@ def reported(usage: Any) -> Reported | None:
 
 
 def told_cost(usage: Any) -> float | None:
-    """US dollars in a usage object, as OpenRouter tells them: its own charge, and where the key is the person's, the vendor's too."""
+    """US dollars in a usage object of OpenRouter: its charge, and where the key is the person's, the vendor's too."""
     if not isinstance(usage, dict):
         return None
     charged, details = _dollars(usage.get("cost")), usage.get("cost_details")

@@ -250,8 +250,8 @@ class SessionStatus(Struct, frozen=True, omit_defaults=True):
     """An open conversation. `state` is `idle`, `thinking`, `streaming`, `tool`, `cancelling` or `error`.
 
     `usage` are the tokens of its last turn, `context` those of its last request, of `ceiling` at most (0: not known
-    yet). `cost` is what it has cost in US dollars, absent where it is not known. `queue` is what waits, `attention` the ids of questions, `holder` the
-    process that writes it when that is another one.
+    yet). `cost` is what it has cost in US dollars, absent where it is not known. `queue` is what waits, `attention`
+    the ids of questions, `holder` the process that writes it when that is another one.
     """
 
     conversation: str

@@ -33,8 +33,8 @@ class Standing(Struct):
     """One conversation. `state` is `idle`, `thinking`, `streaming`, `tool`, `cancelling` or `error`.
 
     `model` and `provider` are those of its last request, `usage` that of its last turn, `context` the size of its last
-    request in tokens, `cost` what it has cost in US dollars, None where that is not known. `questions` are those that wait for a person, by id. `partial` are the words of messages that are
-    not whole yet, by child and message.
+    request in tokens, `cost` what it has cost in US dollars, None where that is not known. `questions` are those that
+    wait for a person, by id. `partial` are the words of messages that are not whole yet, by child and message.
     """
 
     state: str = IDLE
