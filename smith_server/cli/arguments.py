@@ -20,7 +20,7 @@ smith COMMAND --help tells more of run, chat, serve and models.
 """
 _EXIT_CODES = """\
 exit codes: 0 done, 1 failed, 2 the limit of costs is reached, 3 finished but calls were refused because nobody could
-be asked, 130 interrupted
+be asked, 4 `tool_step_budget` is used up, 130 interrupted
 """
 _PROVIDERS = ("openrouter", "anthropic", "openai", "ollama", "local", "custom", "scripted")
 _FACES = (

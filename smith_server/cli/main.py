@@ -10,7 +10,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit code.
 
     0 done · 1 failed, or the call was wrong · 2 the limit of costs is reached · 3 finished, but calls were
-    refused because nobody could be asked · 130 interrupted.
+    refused because nobody could be asked · 4 `tool_step_budget` is used up · 130 interrupted.
     """
     words = sys.argv[1:] if arguments is None else arguments
     if words in (["--version"], ["-v"], ["-V"]):

@@ -13,7 +13,7 @@ from smith_server.cli.signals import ENDING, Stop
 from smith_server.cli.spelling import JsonLines
 from smith_server.cli.spent import Spent
 from smith_server.cli.start import begun, here, is_command, opened, options_from, spoken
-from smith_server.cli.streams import FAILED, INTERRUPTED, OVERSPENT, REFUSED, Output, leave
+from smith_server.cli.streams import EXHAUSTED, FAILED, INTERRUPTED, OVERSPENT, REFUSED, Output, leave
 from smith_server.core.editor import Editor
 from smith_server.core.errors import AgentFailure, failure
 from smith_server.core.ports import Approver
@@ -130,11 +130,15 @@ class Run:
         self._stop()
 
 
+_LIMITS = {"max_cost": OVERSPENT, "tool_step_budget": EXHAUSTED}
+
+
 def exit_code(outcome: TurnOutcome) -> int:
     """What a turn comes to for a shell."""
+    code = outcome.error.code if outcome.error is not None else ""
     match outcome.stop_reason:
-        case "budget_exhausted" if outcome.error is not None and outcome.error.code == "max_cost":
-            return OVERSPENT
+        case "budget_exhausted" if code in _LIMITS:
+            return _LIMITS[code]
         case "error" | "budget_exhausted":
             return FAILED
         case "cancelled":

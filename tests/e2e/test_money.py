@@ -110,7 +110,7 @@ async def test_sub_agents_count_and_stop_their_parent(world: World) -> None:
     done = await run(
         world,
         "go",
-        [CHILD],
+        [CHILD, used()],
         [{"text": "Never."}],
         words=("--max-budget-usd", "1"),
         others={"child-x": [[REPORT, DOLLAR]]},
