@@ -210,3 +210,20 @@ async def test_without_a_key_models_shows_what_is_known_without_asking(world: Wo
     assert found["claude-opus-5"] == {"input": 5.0, "output": 25.0, "cache_write": 6.25, "cache_read": 0.5}
     assert "ANTHROPIC_API_KEY" in done.err
     assert "known without it" in done.err
+
+
+async def test_a_turn_out_of_tool_calls_has_an_exit_code_of_its_own(world: World) -> None:
+    world.settings("tool_step_budget = 1\n")
+    world.file("a.py", "x = 1\n")
+    done = await run(world, "go", [READ, READ], [{"text": "Never."}])
+    assert done.code == 4
+
+
+async def test_sub_agents_are_part_of_what_a_run_used(world: World) -> None:
+    world.settings(PRICE)
+    done = await run(
+        world, "go", [CHILD, used(10, 1)], [{"text": "so"}, used(20, 2)], others={"child-x": [[REPORT, used(40, 4)]]}
+    )
+    last = done.lines[-1]
+    assert (last["usage"]["prompt_tokens"], last["usage"]["completion_tokens"]) == (70, 7)
+    assert last["cost_usd"] == pytest.approx(70 * 3e-6 + 7 * 15e-6)
