@@ -6,29 +6,12 @@ import pytest
 
 from smith_server.cli.arguments import parse
 
-FREE = {"max_budget_usd": None}
-RUN = {
-    "command": "run",
-    "yes": False,
-    "json": False,
-    "resume": False,
-    "model": "",
-    "provider": None,
-    "config": None,
-    **FREE,
-}
-CHAT = {
-    "command": "chat",
-    "prompt": "",
-    "resume": False,
-    "model": "",
-    "provider": None,
-    "config": None,
-    "face": "",
-    **FREE,
-}
-MODELS = {"command": "models", "prompt": "", "json": False, "model": "", "provider": None, "config": None}
-SERVE = {"command": "serve", "prompt": "", "stdio": False, "model": "", "provider": None, "config": None}
+ANY = {"model": "", "provider": None, "config": None}
+TALK = {**ANY, "resume": False, "max_budget_usd": None}
+RUN = {"command": "run", "yes": False, "json": False, **TALK}
+CHAT = {"command": "chat", "prompt": "", "face": "", **TALK}
+MODELS = {"command": "models", "prompt": "", "json": False, **ANY}
+SERVE = {"command": "serve", "prompt": "", "stdio": False, **ANY}
 
 
 def words(line: str) -> list[str]:
