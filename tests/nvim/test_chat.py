@@ -465,7 +465,7 @@ def test_the_status_tells_what_the_conversation_has_cost_where_that_is_known(
     """
     assert editor.lua(status, 0.0123) == "ready · $0.0123"
     assert editor.lua(status, 1.5) == "ready · $1.50"
-    assert editor.lua(status, None) == "ready"
+    assert editor.lua(status) == "ready"
     turn(server, "go")
     server.event("usage_updated", turn_usage={}, context=0, cost=None)
     server.event("usage_updated", turn_usage={}, context=0, cost=0.25)
