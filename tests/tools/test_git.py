@@ -11,6 +11,12 @@ from smith_server.tools.git import Git
 from smith_server.workspace.git import Git as Reader
 from tests.tools.calls import call, preview
 
+PROGRAMS = """
+core.fsmonitor core.pager core.sshCommand core.editor core.askPass core.alternateRefsCommand diff.external
+diff.x.command diff.x.textconv filter.x.clean filter.x.process filter.x.smudge filter.a=b.clean merge.x.driver
+gpg.program gpg.ssh.program pager.log pager.status pager.diff interactive.diffFilter credential.helper
+uploadpack.packObjectsHook
+""".split()
 IDENTITY = ("-c", "user.name=Dev", "-c", "user.email=dev@example.org", "-c", "commit.gpgSign=false")
 
 
@@ -123,12 +129,7 @@ class TestHostileConfiguration:
         for name in ("post-index-change", "post-checkout", "reference-transaction", "fsmonitor-watchman"):
             (hooks / name).write_text(f"#!/bin/sh\nexec {marker}\n")
             (hooks / name).chmod(0o755)
-        for key in (
-            "core.fsmonitor core.pager core.sshCommand core.editor core.askPass core.alternateRefsCommand "
-            "diff.external diff.x.command diff.x.textconv filter.x.clean filter.x.process filter.x.smudge "
-            "filter.a=b.clean merge.x.driver gpg.program gpg.ssh.program pager.log pager.status pager.diff "
-            "interactive.diffFilter credential.helper uploadpack.packObjectsHook"
-        ).split():
+        for key in PROGRAMS:
             git(repo, "config", key, str(marker))
         for key, value in {
             "core.hooksPath": str(hooks),
