@@ -1,5 +1,6 @@
 """Which language a file is written in, by its name. Pure."""
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -65,6 +66,9 @@ _FILES = {
 }
 _PROSE = frozenset({"markdown", "restructuredtext", "css"})
 
+_CPP = re.compile(
+    rb"^[ \t]*(?:class\s+\w|namespace\b|template\s*<|using\s+\w|(?:public|private|protected)\s*:)|\w::~?\w|\boperator\s*[^\w\s]", re.MULTILINE
+)
 BY_EXTENSION: Mapping[str, str] = MappingProxyType(
     {extension: words[0] for words in map(str.split, _NAMES.strip().splitlines()) for extension in words[1:]}
 )
@@ -79,6 +83,11 @@ def language_of(path: str) -> str:
     """The language of a file, or ""."""
     name = path.rpartition("/")[2].lower()
     return _FILES.get(name) or BY_EXTENSION.get(extension_of(name), "")
+
+
+def dialect(language: str, source: bytes) -> str:
+    """The language of a text whose name may mean two: a header of C may be one of C++."""
+    return "cpp" if language == "c" and _CPP.search(source) else language
 
 
 def is_code(extension: str) -> bool:
