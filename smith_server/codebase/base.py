@@ -1,6 +1,5 @@
 """Where to look: one folder or one file, and which paths below it nobody may see."""
 
-import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -33,15 +32,18 @@ class Base(Struct, frozen=True):
     def spelled(self, path: str) -> str:
         """The absolute path with the links that were in the argument."""
         top = self.place.spelled.parent if self.file else self.place.spelled
-        return os.path.join(top, path)  # noqa: PTH118 - for very many paths
+        return f"{top}/{path}" if path else str(top)
 
     def real(self, path: str) -> str:
         """The absolute path without links."""
-        return os.path.join(self.folder, path)  # noqa: PTH118 - for very many paths
+        return f"{self.folder}/{path}" if path else str(self.folder)
 
     def visible(self, path: str, denied: Denied | None) -> bool:
         """Whether neither spelling of a path below the folder is denied."""
-        return denied is None or not (denied(self.real(path)) or denied(self.spelled(path)))
+        if denied is None:
+            return True
+        real, spelled = self.real(path), self.spelled(path)
+        return not (denied(real) or (spelled != real and denied(spelled)))
 
 
 def base_at(path: str, cwd: Path, denied: Denied | None = None) -> Base:

@@ -1,13 +1,18 @@
 """What the tools that explore share within one turn: the program, the list of files, the rules, the editor."""
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from smith_server.codebase.base import Base, Denied, base_at
+from smith_server.codebase.definer import definitions
 from smith_server.codebase.grep import Found, Grep, Wish
+from smith_server.codebase.index import Index, Progress, Scope
+from smith_server.codebase.matching import Answer, Question
 from smith_server.codebase.names import Names, find
 from smith_server.codebase.ripgrep import Ripgrep
+from smith_server.codebase.symbol import Symbol
 from smith_server.codebase.tree import Listing, Tree
 from smith_server.core.editor import Editor
 from smith_server.workspace.files import read_file
@@ -19,7 +24,7 @@ class Explorer:
     """Looks at a codebase for one turn.
 
     `denied` keeps paths from the model (None: nothing is), `created` tells which files the turn
-    has made so far.
+    has made so far; `index` remembers definitions from turn to turn.
     """
 
     def __init__(
@@ -28,12 +33,14 @@ class Explorer:
         editor: Editor,
         denied: Denied | None = None,
         created: Callable[[], Sequence[Path]] = tuple,
+        index: Index | None = None,
     ) -> None:
         self.ripgrep = ripgrep
         self.editor = editor
         self.denied = denied
         self._tree = Tree(ripgrep, denied, created)
         self._grep = Grep(ripgrep, denied)
+        self._index = index or Index(None)
 
     def base(self, path: str, cwd: Path) -> Base:
         """Where `path` leads; blocking. Raises what `base_at` raises."""
@@ -54,7 +61,7 @@ class Explorer:
         return await self._grep.search(wish, base, await self.editor.unsaved(), most)
 
     async def text(self, base: Base, path: str) -> str:
-        """The text of a file below `base` as the person sees it. Raises what reading a file raises, and `binary_file`."""
+        """The text of a file below `base` as the person sees it. Raises as reading does, and `binary_file`."""
         real = Path(base.real(path))
         place = Place(Path(base.spelled(path)), real, base.shown(path))
         buffer = await self.editor.open_text(real)
@@ -65,7 +72,22 @@ class Explorer:
         require_text(ground)
         return ground.text
 
+    async def symbols(self, asked: Question, base: Base, progress: Progress) -> Answer:
+        """Definitions below `base`, in buffers as they stand in the editor; raises what `Index.search` raises."""
+        paths = (base.file,) if base.file else (await self._tree.listing(base)).paths
+        scope = Scope(base, paths, await self.editor.unsaved())
+        return await self._index.search(asked, scope, self.ripgrep, progress)
+
+    async def outline(self, base: Base) -> list[Symbol]:
+        """The definitions of the one file that `base` is. Raises as `text` does."""
+        text = await self.text(base, base.file)
+        return await asyncio.to_thread(definitions, base.file, text.encode("utf-8", "surrogatepass"))
+
     async def _names(self, base: Base, query: str, most: int, *, fresh: bool) -> Names:
         found = await find(self.ripgrep, await self._tree.listing(base, fresh=fresh), query, most)
-        there = tuple(path for path in found.paths if Path(base.real(path)).exists())
+        there = await asyncio.to_thread(_existing, base, found.paths)
         return Names(there, found.total - len(found.paths) + len(there), found.how, found.counted)
+
+
+def _existing(base: Base, paths: Sequence[str]) -> tuple[str, ...]:
+    return tuple(path for path in paths if os.path.lexists(base.real(path)))

@@ -32,7 +32,9 @@ GRAMMARS: Mapping[str, Grammar] = MappingProxyType(
         "rust": Grammar("tree_sitter_rust", ("rust",), ("tree_sitter_rust",), dropped=("method",)),
         "go": Grammar("tree_sitter_go", ("go",), ("tree_sitter_go",)),
         "c": Grammar("tree_sitter_c", ("c",), ("tree_sitter_c",), dropped=("function", "class", "type")),
-        "cpp": Grammar("tree_sitter_cpp", ("c", "cpp"), ("tree_sitter_cpp",), dropped=("function", "class", "type", "method")),
+        "cpp": Grammar(
+            "tree_sitter_cpp", ("c", "cpp"), ("tree_sitter_cpp",), dropped=("function", "class", "type", "method")
+        ),
         "java": Grammar("tree_sitter_java", ("java",), ("tree_sitter_java",)),
         "ruby": Grammar("tree_sitter_ruby", ("ruby",), ("tree_sitter_ruby",)),
         "lua": Grammar("tree_sitter_lua", ("lua",), ("tree_sitter_lua",)),

@@ -67,7 +67,9 @@ _FILES = {
 _PROSE = frozenset({"markdown", "restructuredtext", "css"})
 
 _CPP = re.compile(
-    rb"^[ \t]*(?:class\s+\w|namespace\b|template\s*<|using\s+\w|(?:public|private|protected)\s*:)|\w::~?\w|\boperator\s*[^\w\s]", re.MULTILINE
+    rb"^[ \t]*(?:class\s+\w|namespace\b|template\s*<|using\s+\w|(?:public|private|protected)\s*:)"
+    rb"|\w::~?\w|\boperator\s*[^\w\s]",
+    re.MULTILINE,
 )
 BY_EXTENSION: Mapping[str, str] = MappingProxyType(
     {extension: words[0] for words in map(str.split, _NAMES.strip().splitlines()) for extension in words[1:]}

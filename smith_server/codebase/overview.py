@@ -37,8 +37,8 @@ def folders_of(paths: Iterable[str]) -> Folder:
     known = {"": top}
     for path in paths:
         head, _, name = path.rpartition("/")
-        known.get(head, None) or _make(head, known)
-        known[head].files.append(name)
+        folder = known.get(head) or _make(head, known)
+        folder.files.append(name)
     for folder in sorted(known.values(), key=lambda each: -each.depth):
         folder.total += len(folder.files)
         if folder is not top:

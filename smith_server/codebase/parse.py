@@ -12,10 +12,13 @@ from smith_server.codebase.grammars import GRAMMARS
 from smith_server.codebase.symbol import CONTAINERS, SIGNATURE, Symbol
 
 _QUERIES = Path(__file__).with_name("queries")
+_CAPITALS = r"[A-Z][A-Z0-9_]*_[A-Z0-9_]*"
+_HEAD = r"(?:(?:const|static|inline|struct|unsigned|class|virtual|explicit)[ \t]+)*(?!operator\b)[A-Za-z_][\w:<>, ]*"
+_FUNCTION_FOLLOWS = rf"(?=[ \t\n]+{_HEAD}[ \t*&\n]+(?:\w+::)*~?\w+[ \t\n]*\()"
+_CLASS_FOLLOWS = r"(?=\s+[A-Za-z_]\w*\s*[:{])"
 _MACRO = re.compile(
-    rb"^(?:[A-Z][A-Z0-9_]*_[A-Z0-9_]*|[A-Z]{3,}API|EXPORT|INLINE|STATIC|EXTERN)(?=[ \t\n]+(?:(?:const|static|inline|struct|unsigned"
-    rb"|class|virtual|explicit)[ \t]+)*(?!operator\b)[A-Za-z_][\w:<>, ]*[ \t*&\n]+(?:\w+::)*~?\w+[ \t\n]*\()"
-    rb"|(?<=\bclass )[A-Z][A-Z0-9_]*_[A-Z0-9_]*(?=\s+[A-Za-z_]\w*\s*[:{])|(?<=\bstruct )[A-Z][A-Z0-9_]*_[A-Z0-9_]*(?=\s+[A-Za-z_]\w*\s*[:{])",
+    rf"^(?:{_CAPITALS}|[A-Z]{{3,}}API|EXPORT|INLINE|STATIC|EXTERN){_FUNCTION_FOLLOWS}"
+    rf"|(?:(?<=\bclass )|(?<=\bstruct )){_CAPITALS}{_CLASS_FOLLOWS}".encode(),
     re.MULTILINE,
 )
 _METHODS_OF = CONTAINERS - {"module", "namespace", "type", "enum"}
@@ -45,7 +48,7 @@ def symbols_of(source: bytes, language: str) -> list[Symbol]:
     reader = _reader(language)
     tree = reader.parser.parse(_without_macros(source) if language in ("c", "cpp") else source)
     found: dict[int, _Found] = {}
-    for pattern, captures in sorted(reader.cursor(reader.query).matches(tree.root_node), key=lambda match: match[0]):
+    for _, captures in sorted(reader.cursor(reader.query).matches(tree.root_node), key=lambda match: match[0]):
         each = _found(captures, source)
         if each is not None:
             found.setdefault(each.at, each)

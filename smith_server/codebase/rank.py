@@ -1,4 +1,4 @@
-"""What comes first: definitions before uses, source before tests and generated files, near files before far ones. Pure."""
+"""What a file is, by its name, and which come first: source before tests and generated, near before far. Pure."""
 
 import re
 from enum import IntEnum

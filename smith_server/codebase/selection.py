@@ -54,7 +54,7 @@ def select(found: Found, most: int) -> Selection:
             left -= sum(len(each.numbers) for each in using)
     shown = _counts(parts)
     told = tuple(_finished(parts, files, shown, copies))
-    gone = {path for path in shown} | {path for path in shown for path in copies.get(path, ())}
+    gone = set(shown) | {path for path in shown for path in copies.get(path, ())}
     lines = sum(file.count for file in found.files if file.path in gone)
     return Selection(told, found.line_count - lines, found.file_count - len(gone))
 

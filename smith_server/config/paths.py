@@ -24,6 +24,12 @@ class Places(Struct, frozen=True):
         return self.config / "config.toml"
 
     @property
+    def cache(self) -> Path:
+        """What can be made again: may be deleted at any time."""
+        system = self.data != self.config and self.data == platformdirs.user_data_path("smith")
+        return platformdirs.user_cache_path("smith") if system else self.data / "cache"
+
+    @property
     def database(self) -> Path:
         return self.data / "smith.db"
 

@@ -10,6 +10,9 @@ from typing import Protocol, cast
 import msgspec
 from msgspec import Struct
 
+from smith_server.codebase.explorer import Explorer
+from smith_server.codebase.index import Index
+from smith_server.codebase.ripgrep import Ripgrep
 from smith_server.config import secrets
 from smith_server.config.schema import Settings
 from smith_server.context.prompt import About, system_prompt
@@ -24,6 +27,7 @@ from smith_server.core.scope import TurnInput
 from smith_server.core.tool import Tool, spec
 from smith_server.llm.retry import Retries, RetryRules
 from smith_server.policy.decide import RolePolicy
+from smith_server.policy.denied import denied_paths
 from smith_server.policy.matrix import check_tool
 from smith_server.policy.roles import Role
 from smith_server.proc.run import Processes
@@ -66,6 +70,7 @@ class Shared(Struct, frozen=True):
     database: Database
     post: Post
     stored: Stored
+    index: Index
 
 
 class Kept(Struct):
@@ -148,6 +153,7 @@ class Assembler:
         prepare = partial(self._child, kept)
         return Parts(
             texts,
+            self._explorer(actor, kept, texts, settings),
             self._shared.processes,
             scratchpad,
             self._memory(project),
@@ -156,6 +162,13 @@ class Assembler:
             settings.bash.max_output_bytes,
             cast(ReportKind, actor.role.row) if actor.job else None,
         )
+
+    def _explorer(self, actor: Actor, kept: Kept, texts: Texts, settings: Settings) -> Explorer:
+        """Lists files once for this turn, and keeps from the model what rules keep from `read`."""
+        home = Path(self._shared.environ.get("HOME", "/"))
+        denied = denied_paths(settings.approval.deny, actor.root, home)
+        ripgrep = Ripgrep(self._shared.processes.lookout)
+        return Explorer(ripgrep, kept.editor, denied, lambda: texts.created, self._shared.index)
 
     def _memory(self, project: Project | None) -> Memory | None:
         return ProjectMemory(self._shared.database, project.id) if project is not None and project.id else None

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from smith_server.codebase.index import Index
 from smith_server.config import secrets
 from smith_server.config.layers import Loaded, Sources, read, reread, stamp
 from smith_server.config.paths import Places
@@ -96,6 +97,7 @@ class Services:
             self._database,
             self.bus.emit,
             self._stored,
+            Index(options.places.cache / "symbols"),
         )
         self._assembler = Assembler(shared)
         self._in_background(self._beat(), "heartbeat")

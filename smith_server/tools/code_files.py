@@ -60,4 +60,5 @@ def _left_out(found: Names, shown: int) -> str:
     if left <= 0:
         return ""
     more = counted(left, "more file")
-    return f"{more if found.counted else f'more than {more}'} left out: narrow query or path, or raise limit (up to {_MOST})"
+    said = more if found.counted else f"more than {more}"
+    return f"{said} left out: narrow query or path, or raise limit (up to {_MOST})"

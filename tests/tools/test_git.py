@@ -11,12 +11,13 @@ from smith_server.tools.git import Git
 from smith_server.workspace.git import Git as Reader
 from tests.tools.calls import call, preview
 
-PROGRAMS = """
-core.fsmonitor core.pager core.sshCommand core.editor core.askPass core.alternateRefsCommand diff.external
-diff.x.command diff.x.textconv filter.x.clean filter.x.process filter.x.smudge filter.a=b.clean merge.x.driver
-gpg.program gpg.ssh.program pager.log pager.status pager.diff interactive.diffFilter credential.helper
-uploadpack.packObjectsHook
-""".split()
+PROGRAMS = (
+    *(f"core.{name}" for name in ("fsmonitor", "pager", "sshCommand", "editor", "askPass", "alternateRefsCommand")),
+    *(f"pager.{name}" for name in ("log", "status", "diff")),
+    *("diff.external", "diff.x.command", "diff.x.textconv", "interactive.diffFilter", "merge.x.driver"),
+    *("filter.x.clean", "filter.x.process", "filter.x.smudge", "filter.a=b.clean"),
+    *("gpg.program", "gpg.ssh.program", "credential.helper", "uploadpack.packObjectsHook"),
+)
 IDENTITY = ("-c", "user.name=Dev", "-c", "user.email=dev@example.org", "-c", "commit.gpgSign=false")
 
 

@@ -1,0 +1,94 @@
+"""`code_symbols`: where a name is defined, in the whole tree."""
+
+import asyncio
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from smith_server.codebase.base import Base
+from smith_server.codebase.explorer import Explorer
+from smith_server.codebase.matching import Answer, Place, question
+from smith_server.core.tool import Effect, Preview, ToolContext, ToolResult
+from smith_server.tools.output import visible
+from smith_server.tools.plain import shown
+from smith_server.tools.room import Room, counted
+from smith_server.tools.text import text_of
+
+_MOST = 300
+
+Kind = Literal[
+    "",
+    "class",
+    "constant",
+    "enum",
+    "field",
+    "function",
+    "interface",
+    "macro",
+    "method",
+    "module",
+    "namespace",
+    "prototype",
+    "struct",
+    "type",
+    "union",
+    "variable",
+]
+
+
+class SymbolsArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    # No docstring: it would go to the model with every request.
+    query: str
+    kind: Kind = ""
+    path: str = ""
+    limit: Annotated[int, Meta(ge=1, le=_MOST)] = 40
+
+
+class CodeSymbols:
+    """Asks `explorer`."""
+
+    name = "code_symbols"
+    effect = Effect.READ
+    args = SymbolsArguments
+    text = text_of(__file__)
+
+    def __init__(self, explorer: Explorer) -> None:
+        self._explorer = explorer
+
+    async def preview(self, args: SymbolsArguments, context: ToolContext) -> Preview:
+        """The name, and where."""
+        return Preview(visible(f"{args.query} in {args.path or '.'}"))
+
+    async def run(self, args: SymbolsArguments, context: ToolContext) -> ToolResult:
+        """Path, lines, kind and first line of each definition; equal names first."""
+        base = await asyncio.to_thread(self._explorer.base, args.path, context.cwd)
+        asked = question(args.query, args.kind, args.limit)
+        found = await self._explorer.symbols(asked, base, context.progress)
+        if not found.places:
+            said = "Nothing of this name is defined here. code_grep finds uses, and text in files without a grammar."
+            return ToolResult("\n".join([said, *_unread(found)]), "none")
+        room = Room(args.limit)
+        for place in found.places:
+            if not room.add(_line(base, place)):
+                break
+        return ToolResult(
+            room.text(_left_out(found, len(room.lines)), *_unread(found)), counted(found.total, "definition")
+        )
+
+
+def _line(base: Base, place: Place) -> str:
+    symbol = place.symbol
+    lines = f"{symbol.line}-{symbol.end}" if symbol.end > symbol.line else str(symbol.line)
+    inside = f" of {shown(symbol.parent)}" if symbol.parent else ""
+    return f"{base.shown(place.path)}:{lines}: {symbol.kind}{inside}: {shown(symbol.text)}"
+
+
+def _left_out(found: Answer, told: int) -> str:
+    left = found.total - told
+    if left <= 0:
+        return ""
+    return f"{counted(left, 'more definition')} left out: narrow query, kind or path, or raise limit (up to {_MOST})"
+
+
+def _unread(found: Answer) -> tuple[str, ...]:
+    return (f"[{counted(found.unread, 'file')} could not be looked at in time: name a path]",) if found.unread else ()
