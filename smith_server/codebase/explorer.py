@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from smith_server.codebase.base import Base, Denied, base_at
+from smith_server.codebase.area import Area, Denied, area_at
 from smith_server.codebase.definer import definitions
 from smith_server.codebase.grep import Found, Grep, Wish
 from smith_server.codebase.index import Index, Progress, Scope
@@ -42,28 +42,28 @@ class Explorer:
         self._grep = Grep(ripgrep, denied)
         self._index = index or Index(None)
 
-    def base(self, path: str, cwd: Path) -> Base:
-        """Where `path` leads; blocking. Raises what `base_at` raises."""
-        return base_at(path, cwd, self.denied)
+    def area(self, path: str, cwd: Path) -> Area:
+        """Where `path` leads; blocking. Raises what `area_at` raises."""
+        return area_at(path, cwd, self.denied)
 
-    async def listing(self, base: Base) -> Listing:
+    async def listing(self, area: Area) -> Listing:
         """The files below a folder; raises what `Ripgrep.run` raises."""
-        return await self._tree.listing(base)
+        return await self._tree.listing(area)
 
-    async def names(self, base: Base, query: str, most: int) -> Names:
+    async def names(self, area: Area, query: str, most: int) -> Names:
         """Files by name. One that is gone by now is left out, and an empty answer is looked for again."""
-        known = self._tree.knows(base)
-        found = await self._names(base, query, most, fresh=False)
-        return found if found.paths or not known else await self._names(base, query, most, fresh=True)
+        known = self._tree.knows(area)
+        found = await self._names(area, query, most, fresh=False)
+        return found if found.paths or not known else await self._names(area, query, most, fresh=True)
 
-    async def search(self, wish: Wish, base: Base, most: int) -> Found:
+    async def search(self, wish: Wish, area: Area, most: int) -> Found:
         """Lines that match, in buffers where they differ from their files; raises what `Grep.search` raises."""
-        return await self._grep.search(wish, base, await self.editor.unsaved(), most)
+        return await self._grep.search(wish, area, await self.editor.unsaved(), most)
 
-    async def text(self, base: Base, path: str) -> str:
-        """The text of a file below `base` as the person sees it. Raises as reading does, and `binary_file`."""
-        real = Path(base.real(path))
-        place = Place(Path(base.spelled(path)), real, base.shown(path))
+    async def text(self, area: Area, path: str) -> str:
+        """The text of a file below `area` as the person sees it. Raises as reading does, and `binary_file`."""
+        real = Path(area.real(path))
+        place = Place(Path(area.spelled(path)), real, area.shown(path))
         buffer = await self.editor.open_text(real)
         if buffer is not None:
             ground = ground_in_buffer(place, buffer)
@@ -72,22 +72,22 @@ class Explorer:
         require_text(ground)
         return ground.text
 
-    async def symbols(self, asked: Question, base: Base, progress: Progress) -> Answer:
-        """Definitions below `base`, in buffers as they stand in the editor; raises what `Index.search` raises."""
-        paths = (base.file,) if base.file else (await self._tree.listing(base)).paths
-        scope = Scope(base, paths, await self.editor.unsaved())
+    async def symbols(self, asked: Question, area: Area, progress: Progress) -> Answer:
+        """Definitions below `area`, in buffers as they stand in the editor; raises what `Index.search` raises."""
+        paths = (area.file,) if area.file else (await self._tree.listing(area)).paths
+        scope = Scope(area, paths, await self.editor.unsaved())
         return await self._index.search(asked, scope, self.ripgrep, progress)
 
-    async def outline(self, base: Base) -> list[Symbol]:
-        """The definitions of the one file that `base` is. Raises as `text` does."""
-        text = await self.text(base, base.file)
-        return await asyncio.to_thread(definitions, base.file, text.encode("utf-8", "surrogatepass"))
+    async def outline(self, area: Area) -> list[Symbol]:
+        """The definitions of the one file that `area` is. Raises as `text` does."""
+        text = await self.text(area, area.file)
+        return await asyncio.to_thread(definitions, area.file, text.encode("utf-8", "surrogatepass"))
 
-    async def _names(self, base: Base, query: str, most: int, *, fresh: bool) -> Names:
-        found = await find(self.ripgrep, await self._tree.listing(base, fresh=fresh), query, most)
-        there = await asyncio.to_thread(_existing, base, found.paths)
+    async def _names(self, area: Area, query: str, most: int, *, fresh: bool) -> Names:
+        found = await find(self.ripgrep, await self._tree.listing(area, fresh=fresh), query, most)
+        there = await asyncio.to_thread(_existing, area, found.paths)
         return Names(there, found.total - len(found.paths) + len(there), found.how, found.counted)
 
 
-def _existing(base: Base, paths: Sequence[str]) -> tuple[str, ...]:
-    return tuple(path for path in paths if os.path.lexists(base.real(path)))
+def _existing(area: Area, paths: Sequence[str]) -> tuple[str, ...]:
+    return tuple(path for path in paths if os.path.lexists(area.real(path)))

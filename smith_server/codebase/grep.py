@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from smith_server.codebase.base import Base, Denied
+from smith_server.codebase.area import Area, Denied
 from smith_server.codebase.blocks import KEPT_HEAD, Block, Blocks, Hit
 from smith_server.codebase.definitions import defines
 from smith_server.codebase.glob import path_pattern
@@ -91,34 +91,34 @@ class Grep:
         self._ripgrep = ripgrep
         self._denied = denied
 
-    async def search(self, wish: Wish, base: Base, buffers: Sequence[OpenText], most: int = 500) -> Found:
-        """The lines that match below `base`; `buffers` are open texts that differ from their files.
+    async def search(self, wish: Wish, area: Area, buffers: Sequence[OpenText], most: int = 500) -> Found:
+        """The lines that match below `area`; `buffers` are open texts that differ from their files.
 
         `most` is how many lines are wanted: no more files are looked at closely.
 
         Raises what `Ripgrep.run` raises, and `search_timeout` when nothing was found in time.
         """
-        blocks, literal, whole = await self._on_disk(wish, base)
-        chosen = _chooser(wish.glob, base)
+        blocks, literal, whole = await self._on_disk(wish, area)
+        chosen = _chooser(wish.glob, area)
         for buffer in buffers:
-            path = path_in(base, buffer.path)
+            path = path_in(area, buffer.path)
             if path and chosen(path):
                 blocks.pop(path, None)
                 blocks |= await self._in_text(wish, literal, path, buffer.text)
-        kept = [block for block in blocks.values() if chosen(block.path) and base.visible(block.path, self._denied)]
+        kept = [block for block in blocks.values() if chosen(block.path) and area.visible(block.path, self._denied)]
         if not kept and not whole:
             raise ToolRefusal("search_timeout", "The search took too long. Name a folder further down, or a glob.")
         lines = sum(block.count for block in kept)
         return Found(await asyncio.to_thread(_ranked, kept, most), len(kept), lines, literal, whole)
 
-    async def _on_disk(self, wish: Wish, base: Base) -> tuple[dict[str, Block], bool, bool]:
-        words = (*_HEADED, *_types(wish.glob, base))
-        target = f"./{base.file}" if base.file else "./"
-        blocks, looked = await self._run(wish, False, words, (target, base.folder))
+    async def _on_disk(self, wish: Wish, area: Area) -> tuple[dict[str, Block], bool, bool]:
+        words = (*_HEADED, *_types(wish.glob, area))
+        target = f"./{area.file}" if area.file else "./"
+        blocks, looked = await self._run(wish, False, words, (target, area.folder))
         # Files that cannot be read give the same code as a pattern that is none.
         if blocks or looked.code != TROUBLE or await self._is_valid(wish):
             return blocks, False, looked.ended == "itself"
-        blocks, looked = await self._run(wish, True, words, (target, base.folder))
+        blocks, looked = await self._run(wish, True, words, (target, area.folder))
         return blocks, True, looked.ended == "itself"
 
     async def _run(
@@ -142,13 +142,13 @@ class Grep:
         return {name: block for name, block in blocks.finish().items() if block.count}
 
 
-def path_in(base: Base, path: Path) -> str:
-    """The path of a file relative to the folder of `base`, "" when it is not in there or hidden."""
+def path_in(area: Area, path: Path) -> str:
+    """The path of a file relative to the folder of `area`, "" when it is not in there or hidden."""
     real = Path(os.path.realpath(path))
-    if not real.is_relative_to(base.folder) or (base.file and real != base.folder / base.file):
+    if not real.is_relative_to(area.folder) or (area.file and real != area.folder / area.file):
         return ""
-    inside = real.relative_to(base.folder)
-    hidden = not base.file and any(part.startswith(".") for part in inside.parts)
+    inside = real.relative_to(area.folder)
+    hidden = not area.file and any(part.startswith(".") for part in inside.parts)
     return "" if hidden else str(inside)
 
 
@@ -161,16 +161,16 @@ def _pattern(wish: Wish, literal: bool) -> Sequence[str]:
     return (*words, f"--regexp={wish.pattern}")
 
 
-def _types(glob: str, base: Base) -> Sequence[str]:
+def _types(glob: str, area: Area) -> Sequence[str]:
     """A glob for names as a file type: as a glob it would bring back ignored and hidden files."""
     name = glob.removeprefix("!")
-    if not name or "/" in name or base.file:
+    if not name or "/" in name or area.file:
         return ()
     return (f"--type-add=smith:{name}", "--type-not=smith" if glob.startswith("!") else "--type=smith")
 
 
-def _chooser(glob: str, base: Base) -> Callable[[str], bool]:
-    if not glob or base.file:
+def _chooser(glob: str, area: Area) -> Callable[[str], bool]:
+    if not glob or area.file:
         return lambda _: True
     pattern = re.compile(path_pattern(glob.removeprefix("!")), re.DOTALL)
     excludes = glob.startswith("!")

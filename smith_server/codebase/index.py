@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from smith_server.codebase.base import Base
+from smith_server.codebase.area import Area
 from smith_server.codebase.cache import MOST_FILES, Cache, Kept, Stamp, stamp_of
 from smith_server.codebase.grep import path_in
 from smith_server.codebase.languages import BY_EXTENSION, extension_of, is_code
@@ -32,9 +32,9 @@ Progress = Callable[[str], None]
 
 
 class Scope(Struct, frozen=True):
-    """Where to look: a base, the files below it in the order of interest, the open texts that differ from disk."""
+    """Where to look: a area, the files below it in the order of interest, the open texts that differ from disk."""
 
-    base: Base
+    area: Area
     paths: Sequence[str]
     buffers: Sequence[OpenText]
 
@@ -66,16 +66,16 @@ class Index:
             return await self._search(asked, scope, ripgrep, progress)
 
     async def _search(self, asked: Question, scope: Scope, ripgrep: Ripgrep, progress: Progress) -> Answer:
-        base = scope.base
-        root = await asyncio.to_thread(project_root, base.folder)
+        area = scope.area
+        root = await asyncio.to_thread(project_root, area.folder)
         cache = Cache(self._folder, root)
         if self._root != root:
             self._kept, self._root = await asyncio.to_thread(cache.load), root
-        prefix = "" if base.folder == root else f"{base.folder.relative_to(root)}/"
+        prefix = "" if area.folder == root else f"{area.folder.relative_to(root)}/"
         sources = [path for path in scope.paths if is_source(path)]
-        known, stale = await asyncio.to_thread(self._known, base, prefix, sources)
+        known, stale = await asyncio.to_thread(self._known, area, prefix, sources)
         if len(stale) > _SOME and asked.word:
-            holders = await _holders(asked.word, base, ripgrep)
+            holders = await _holders(asked.word, area, ripgrep)
             stale = [file for file in stale if file.path in holders]
         fresh, unread = await self._fresh(stale, progress)
         if fresh:
@@ -85,13 +85,13 @@ class Index:
         known |= await asyncio.to_thread(_in_buffers, scope)
         return await asyncio.to_thread(answer, asked, known, sources, unread)
 
-    def _known(self, base: Base, prefix: str, sources: Sequence[str]) -> tuple[dict[str, Packed], list[_Stale]]:
+    def _known(self, area: Area, prefix: str, sources: Sequence[str]) -> tuple[dict[str, Packed], list[_Stale]]:
         """What is remembered of files that have not changed since, and the others."""
         known: dict[str, Packed] = {}
         stale: list[_Stale] = []
         nothing = (None, b"")
         for path in sources:
-            real = base.real(path)
+            real = area.real(path)
             stamp = stamp_of(real)
             if stamp is None:
                 continue
@@ -156,7 +156,7 @@ def _in_buffers(scope: Scope) -> Mapping[str, Packed]:
     """The definitions of the texts that stand in the editor."""
     found = {}
     for buffer in scope.buffers:
-        path = path_in(scope.base, buffer.path)
+        path = path_in(scope.area, buffer.path)
         if path and is_source(path):
             packed = parsed(path, buffer.text.encode("utf-8", "surrogatepass")).packed
             if packed is not None:
@@ -164,8 +164,8 @@ def _in_buffers(scope: Scope) -> Mapping[str, Packed]:
     return found
 
 
-async def _holders(word: str, base: Base, ripgrep: Ripgrep) -> set[str]:
-    """The files below `base` that hold a word: no other can define it."""
+async def _holders(word: str, area: Area, ripgrep: Ripgrep) -> set[str]:
+    """The files below `area` that hold a word: no other can define it."""
     pieces: list[bytes] = []
 
     def take(piece: bytes) -> bool:
@@ -174,7 +174,7 @@ async def _holders(word: str, base: Base, ripgrep: Ripgrep) -> set[str]:
 
     words = ("--files-with-matches", "--null", "--ignore-case", "--fixed-strings", f"--regexp={word}")
     types = [f"--type-add=smith:*.{extension}" for extension in BY_EXTENSION if is_code(extension)]
-    await ripgrep.run((*words, *types, "--type=smith", "--", "./"), base.folder, take)
+    await ripgrep.run((*words, *types, "--type=smith", "--", "./"), area.folder, take)
     names = b"".join(pieces).split(b"\0")[:-1]
     return {name.decode("utf-8", "surrogateescape").removeprefix("./") for name in names}
 

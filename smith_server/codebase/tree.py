@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from smith_server.codebase.base import Base, Denied
+from smith_server.codebase.area import Area, Denied
 from smith_server.codebase.rank import order
 from smith_server.codebase.ripgrep import Ripgrep
 from smith_server.core.errors import ToolRefusal
@@ -39,48 +39,48 @@ class Tree:
         self._kept: dict[Path, tuple[Listing, int]] = {}
         self._busy: dict[Path, asyncio.Lock] = {}
 
-    async def listing(self, base: Base, *, fresh: bool = False) -> Listing:
-        """The files below `base`, as they were when it was first asked for, and own new ones.
+    async def listing(self, area: Area, *, fresh: bool = False) -> Listing:
+        """The files below `area`, as they were when it was first asked for, and own new ones.
 
         With `fresh` they are listed again. Raises what `Ripgrep.run` raises.
         """
-        async with self._busy.setdefault(base.folder, asyncio.Lock()):
-            if fresh or base.folder not in self._kept:
+        async with self._busy.setdefault(area.folder, asyncio.Lock()):
+            if fresh or area.folder not in self._kept:
                 count = len(self._created())
-                self._kept[base.folder] = (await self._list(base), count)
-            return self._with_created(base)
+                self._kept[area.folder] = (await self._list(area), count)
+            return self._with_created(area)
 
-    def knows(self, base: Base) -> bool:
-        """Whether the next listing of `base` comes from memory."""
-        return base.folder in self._kept
+    def knows(self, area: Area) -> bool:
+        """Whether the next listing of `area` comes from memory."""
+        return area.folder in self._kept
 
-    async def _list(self, base: Base) -> Listing:
+    async def _list(self, area: Area) -> Listing:
         pieces: list[bytes] = []
 
         def take(piece: bytes) -> bool:
             pieces.append(piece)
             return len(pieces) * len(piece) < MOST_BYTES
 
-        looked = await self._ripgrep.run(("--files", "--null", "--", "./"), base.folder, take)
+        looked = await self._ripgrep.run(("--files", "--null", "--", "./"), area.folder, take)
         if looked.ended == "limit" and not pieces:
             raise ToolRefusal("search_timeout", "Listing the files took too long. Name a folder further down.")
-        return await asyncio.to_thread(self._listing, base, b"".join(pieces), looked.ended == "itself")
+        return await asyncio.to_thread(self._listing, area, b"".join(pieces), looked.ended == "itself")
 
-    def _listing(self, base: Base, names: bytes, whole: bool) -> Listing:
+    def _listing(self, area: Area, names: bytes, whole: bool) -> Listing:
         paths = [os.fsdecode(name.removeprefix(b"./")) for name in names.split(b"\0")[:-1]]
         if self.denied is not None:
-            paths = [path for path in paths if base.visible(path, self.denied)]
+            paths = [path for path in paths if area.visible(path, self.denied)]
         return _listed(paths, whole)
 
-    def _with_created(self, base: Base) -> Listing:
-        listing, count = self._kept[base.folder]
+    def _with_created(self, area: Area) -> Listing:
+        listing, count = self._kept[area.folder]
         created = self._created()
         if len(created) > count:
-            fresh = [str(path.relative_to(base.folder)) for path in created[count:] if path.is_relative_to(base.folder)]
-            fresh = [path for path in fresh if base.visible(path, self.denied)]
+            fresh = [str(path.relative_to(area.folder)) for path in created[count:] if path.is_relative_to(area.folder)]
+            fresh = [path for path in fresh if area.visible(path, self.denied)]
             if not set(fresh) <= set(listing.paths):
                 listing = _listed({*listing.paths, *fresh}, listing.whole)
-            self._kept[base.folder] = (listing, len(created))
+            self._kept[area.folder] = (listing, len(created))
         return listing
 
 

@@ -76,8 +76,4 @@ def main() -> None:
     os.dup2(2, 1)
     while body := read_frame(sys.stdin.buffer):
         for path in msgspec.msgpack.decode(body, type=list[bytes]):
-            try:
-                result = parsed_file(os.fsdecode(path))
-            except Exception as problem:  # noqa: BLE001 - a file that cannot be taken apart is one without definitions
-                result = Parsed(b"", None, type(problem).__name__)
-            write_frame(answers, msgspec.msgpack.encode(result))
+            write_frame(answers, msgspec.msgpack.encode(parsed_file(os.fsdecode(path))))

@@ -39,13 +39,13 @@ class CodeFiles:
 
     async def run(self, args: FilesArguments, context: ToolContext) -> ToolResult:
         """One path a line."""
-        base = await asyncio.to_thread(self._explorer.base, args.path, context.cwd)
-        found = await self._explorer.names(base, args.query, args.limit)
+        area = await asyncio.to_thread(self._explorer.area, args.path, context.cwd)
+        found = await self._explorer.names(area, args.query, args.limit)
         if not found.paths:
             return ToolResult("No file has such a name. Ignored and hidden files were not looked at.", "no file")
         room = Room(args.limit)
         for path in found.paths:
-            if not room.add(base.shown(path)):
+            if not room.add(area.shown(path)):
                 break
         return ToolResult(room.text(_left_out(found, len(room.lines))), _summary(found))
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from smith_server.codebase.base import Base
+from smith_server.codebase.area import Area
 from smith_server.codebase.explorer import Explorer
 from smith_server.codebase.grep import Found, Wish
 from smith_server.codebase.selection import Folded, Part, Selection, select
@@ -54,9 +54,9 @@ class CodeGrep:
         """The lines, best first; that there are none is a good result too."""
         if "\0" in args.pattern:
             raise ToolRefusal("invalid_pattern", "The pattern holds a NUL character, which no text has.")
-        base = await asyncio.to_thread(self._explorer.base, args.path, context.cwd)
+        area = await asyncio.to_thread(self._explorer.area, args.path, context.cwd)
         wish = Wish(args.pattern, args.glob, args.ignore_case)
-        found = await self._explorer.search(wish, base, args.max)
+        found = await self._explorer.search(wish, area, args.max)
         if not found.files:
             notes = [f"[{note}]" for note in _notes(found) if note]
             return ToolResult("\n".join([_NOTHING, *notes]), "no match")
@@ -64,14 +64,14 @@ class CodeGrep:
         room = Room(args.max * (2 + 2 * args.context))
         summary = f"{counted(found.line_count, 'line')} in {counted(found.file_count, 'file')}"
         room.add(summary)
-        unseen = await self._fill(room, base, selection, args.context)
+        unseen = await self._fill(room, area, selection, args.context)
         return ToolResult(room.text(_left_out(selection, unseen), *_notes(found)), summary)
 
-    async def _fill(self, room: Room, base: Base, selection: Selection, context: int) -> int:
+    async def _fill(self, room: Room, area: Area, selection: Selection, context: int) -> int:
         """Put in what fits; the number of lines that were chosen and did not."""
         for index, part in enumerate(selection.parts):
-            lines = list(_lines(part)) if not context else await self._with_context(base, part, context)
-            head, tail = f"{base.shown(part.path)}:", list(_tail(base, part))
+            lines = list(_lines(part)) if not context else await self._with_context(area, part, context)
+            head, tail = f"{area.shown(part.path)}:", list(_tail(area, part))
             if room.add(head, *lines, *tail):
                 continue
             fitting = len(lines)
@@ -81,9 +81,9 @@ class CodeGrep:
             return sum(len(each.numbers) for each in rest) - fitting
         return 0
 
-    async def _with_context(self, base: Base, part: Part, context: int) -> list[str]:
+    async def _with_context(self, area: Area, part: Part, context: int) -> list[str]:
         try:
-            lines = lines_of(await self._explorer.text(base, part.path))
+            lines = lines_of(await self._explorer.text(area, part.path))
         except ToolRefusal:  # gone, or no text, since it was searched
             return list(_lines(part))
         hits = {number for each in part.folded for number in each.numbers}
@@ -112,11 +112,11 @@ def _numbers(each: Folded) -> str:
     return f"{first} and {more} more" if more > 0 else first
 
 
-def _tail(base: Base, part: Part) -> Iterator[str]:
+def _tail(area: Area, part: Part) -> Iterator[str]:
     if part.left_out:
         yield f"  [{part.left_out:,} more here]"
     if part.copies:
-        named = ", ".join(base.shown(path) for path in part.copies[:3])
+        named = ", ".join(area.shown(path) for path in part.copies[:3])
         more = len(part.copies) - 3
         yield f"  [the same in {named}{f' and {more} more' if more > 0 else ''}]"
 

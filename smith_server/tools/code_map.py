@@ -43,8 +43,8 @@ class CodeMap:
 
     async def run(self, args: MapArguments, context: ToolContext) -> ToolResult:
         """The languages, then one line per folder: files in all, and the names of those right in it."""
-        base = await asyncio.to_thread(self._explorer.base, args.path, context.cwd)
-        listing = await self._explorer.listing(base)
+        area = await asyncio.to_thread(self._explorer.area, args.path, context.cwd)
+        listing = await self._explorer.listing(area)
         if not listing.paths:
             return ToolResult("No files here, besides ignored and hidden ones.", "no files")
         top = await asyncio.to_thread(folders_of, listing.paths)
@@ -52,7 +52,7 @@ class CodeMap:
         room = Room(_MOST_FOLDERS + 10)
         files = counted(top.total, "file")
         spoken = languages(listing.paths)
-        room.add(f"{base.shown('') or './'} {files}{f'; {spoken}' if spoken else ''}")
+        room.add(f"{area.shown('') or './'} {files}{f'; {spoken}' if spoken else ''}")
         room.add(*_names(top, 6 * _NAMES))
         left = sum(each.path not in shown for each in top.folders.values())
         unseen = sum(not room.add(_line(folder, hidden)) for folder, hidden in walked(top, shown))

@@ -39,10 +39,10 @@ class CodeOutline:
 
     async def run(self, args: OutlineArguments, context: ToolContext) -> ToolResult:
         """The definitions as a tree, in the order of the file."""
-        base = await asyncio.to_thread(self._explorer.base, args.path, context.cwd)
-        if not base.file:
-            raise ToolRefusal("is_directory", f"{base.place.name} is a directory. code_map shows what is in it.")
-        symbols = await self._explorer.outline(base)
+        area = await asyncio.to_thread(self._explorer.area, args.path, context.cwd)
+        if not area.file:
+            raise ToolRefusal("is_directory", f"{area.place.name} is a directory. code_map shows what is in it.")
+        symbols = await self._explorer.outline(area)
         if not symbols:
             return ToolResult("Nothing is defined here, as far as can be seen.", "no definitions")
         chosen = _chosen(symbols)

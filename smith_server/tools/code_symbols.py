@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from smith_server.codebase.base import Base
+from smith_server.codebase.area import Area
 from smith_server.codebase.explorer import Explorer
 from smith_server.codebase.matching import Answer, Place, question
 from smith_server.core.tool import Effect, Preview, ToolContext, ToolResult
@@ -61,26 +61,26 @@ class CodeSymbols:
 
     async def run(self, args: SymbolsArguments, context: ToolContext) -> ToolResult:
         """Path, lines, kind and first line of each definition; equal names first."""
-        base = await asyncio.to_thread(self._explorer.base, args.path, context.cwd)
+        area = await asyncio.to_thread(self._explorer.area, args.path, context.cwd)
         asked = question(args.query, args.kind, args.limit)
-        found = await self._explorer.symbols(asked, base, context.progress)
+        found = await self._explorer.symbols(asked, area, context.progress)
         if not found.places:
             said = "Nothing of this name is defined here. code_grep finds uses, and text in files without a grammar."
             return ToolResult("\n".join([said, *_unread(found)]), "none")
         room = Room(args.limit)
         for place in found.places:
-            if not room.add(_line(base, place)):
+            if not room.add(_line(area, place)):
                 break
         return ToolResult(
             room.text(_left_out(found, len(room.lines)), *_unread(found)), counted(found.total, "definition")
         )
 
 
-def _line(base: Base, place: Place) -> str:
+def _line(area: Area, place: Place) -> str:
     symbol = place.symbol
     lines = f"{symbol.line}-{symbol.end}" if symbol.end > symbol.line else str(symbol.line)
     inside = f" of {shown(symbol.parent)}" if symbol.parent else ""
-    return f"{base.shown(place.path)}:{lines}: {symbol.kind}{inside}: {shown(symbol.text)}"
+    return f"{area.shown(place.path)}:{lines}: {symbol.kind}{inside}: {shown(symbol.text)}"
 
 
 def _left_out(found: Answer, told: int) -> str:

@@ -14,7 +14,7 @@ Denied = Callable[[str], bool]
 """Whether an absolute path, as it is spelled or with links followed, is kept from the model; None for no rules."""
 
 
-class Base(Struct, frozen=True):
+class Area(Struct, frozen=True):
     """A place to search. `folder` is real and absolute; `file` is a name in it when only that file is meant.
 
     `prefix` stands before relative paths when they are shown.
@@ -46,8 +46,8 @@ class Base(Struct, frozen=True):
         return not (denied(real) or (spelled != real and denied(spelled)))
 
 
-def base_at(path: str, cwd: Path, denied: Denied | None = None) -> Base:
-    """The base that `path` (relative to `cwd`, "" for all of it) names. Looks at the disk.
+def area_at(path: str, cwd: Path, denied: Denied | None = None) -> Area:
+    """The area that `path` (relative to `cwd`, "" for all of it) names. Looks at the disk.
 
     Raises `ToolRefusal` as reading does, and `path_denied`.
     """
@@ -59,9 +59,9 @@ def base_at(path: str, cwd: Path, denied: Denied | None = None) -> Base:
     except OSError as problem:
         raise read_refusal(problem, place.name) from problem
     if stat.S_ISDIR(status.st_mode):
-        return Base(place, place.real, _prefix(place.spelled, cwd))
+        return Area(place, place.real, _prefix(place.spelled, cwd))
     require_regular(status, place.name)
-    return Base(place, place.real.parent, _prefix(place.spelled.parent, cwd), place.real.name)
+    return Area(place, place.real.parent, _prefix(place.spelled.parent, cwd), place.real.name)
 
 
 def _prefix(folder: Path, cwd: Path) -> str:
