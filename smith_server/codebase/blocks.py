@@ -45,6 +45,7 @@ class Blocks:
         self.found: dict[str, Block] = {}
         self._rest = f"{path}\0".encode("utf-8", "surrogateescape") if path else b""
         self._open: Block | None = None
+        self._name = b""
         self._size = 0
         self._whole = True
 
@@ -73,9 +74,11 @@ class Blocks:
     def _add(self, part: bytes) -> None:
         if self._open is None:
             path, nul, part = part.partition(b"\0")
-            if not nul:  # a word about a binary file, or part of a name that holds an empty line
+            if not nul:  # a part of a name that holds an empty line, or at the end a word about a binary file
+                self._name += path + b"\n\n"
                 return
-            name = path.decode("utf-8", "surrogateescape").removeprefix("./")
+            name = (self._name + path).decode("utf-8", "surrogateescape").removeprefix("./")
+            self._name = b""
             self._open = self.found.setdefault(name, Block(name, 0, b""))
         part = part.removeprefix(b"\n")
         if not part:

@@ -9,7 +9,7 @@ _KEYWORDS = (
     "defmodule|defp|#define|alias"
 )
 _BEFORE = re.compile(
-    rf"(?:^|[^\w#-])(?:{_KEYWORDS})\*?\s+(?:mut\s+|function\s+|class\s+|struct\s+|(?:\([^()]*\)|<[^<>]*>)\s*|[\w$]+(?:\.|::|:))*"
+    rf"(?:^|[^\w#-])(?:{_KEYWORDS})\*?(?:<[^<>]*>)?\s+(?:mut\s+|function\s+|class\s+|struct\s+|(?:\([^()]*\)|<[^<>]*>)\s*|[\w$]+(?:\.|::|:))*"
     r"[*&\s\"'({]*$"
 )
 _AT = re.compile(rf"(?:{_KEYWORDS})\s*[\w$(*&]")

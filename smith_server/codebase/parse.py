@@ -21,6 +21,7 @@ _MACRO = re.compile(
     rf"|(?:(?<=\bclass )|(?<=\bstruct )){_CAPITALS}{_CLASS_FOLLOWS}".encode(),
     re.MULTILINE,
 )
+_HOLDING_NOTHING = ("type", "macro", "prototype", "constant")
 _METHODS_OF = CONTAINERS - {"module", "namespace", "type", "enum"}
 
 
@@ -99,7 +100,8 @@ def _nested(found: Sequence[_Found], source: bytes) -> Iterator[Symbol]:
         if kind == "function" and outer is not None and outer.kind in (*_METHODS_OF, "impl"):
             kind = "method"
         yield Symbol(each.name, kind, each.line + 1, each.last + 1, parent, _text(each, source), depth)
-        around.append((each, depth + 1))
+        if each.kind not in _HOLDING_NOTHING:
+            around.append((each, depth + 1))
 
 
 def _text(each: _Found, source: bytes) -> str:

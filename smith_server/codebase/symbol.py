@@ -59,9 +59,9 @@ class Packed(Struct, frozen=True, array_like=True):
 
 def pack(symbols: Iterable[Symbol]) -> Packed:
     """Symbols as text."""
-    kept = list(symbols)
-    names = "\n".join(("", *(symbol.name.lower() for symbol in kept), ""))
-    return Packed(names, "".join(f"{_row(symbol)}\n" for symbol in kept))
+    rows = [_row(symbol) for symbol in symbols]
+    names = "\n".join(("", *(row.partition("\t")[0].lower() for row in rows), ""))
+    return Packed(names, "".join(f"{row}\n" for row in rows))
 
 
 def unpack(packed: Packed) -> Iterator[Symbol]:

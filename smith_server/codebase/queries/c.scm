@@ -26,4 +26,5 @@
   (identifier) @name
   (array_declarator declarator: (identifier) @name)
   (pointer_declarator declarator: (identifier) @name)
+  (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
 ])) @definition.variable)
