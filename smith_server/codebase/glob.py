@@ -42,7 +42,7 @@ def _translated(glob: str) -> str:
         piece, at = _piece(glob, at, depth)
         depth += (piece == "(?:") - (piece == ")")
         out.append(piece)
-    return "".join(out)
+    return "".join(out) + ")" * depth
 
 
 def _piece(glob: str, at: int, depth: int) -> tuple[str, int]:
@@ -74,7 +74,7 @@ def _set(members: str, negated: bool) -> str:
 
 
 def _closes(glob: str, at: int) -> bool:
-    """Whether the brace at `at` is closed by one of its own."""
+    """Whether the brace at `at` seems to be closed by one of its own; it may stand escaped or in a set."""
     depth = 0
     for char in glob[at:]:
         depth += (char == "{") - (char == "}")

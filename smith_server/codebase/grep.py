@@ -172,9 +172,11 @@ def _types(glob: str, area: Area) -> Sequence[str]:
 def _chooser(glob: str, area: Area) -> Callable[[str], bool]:
     if not glob or area.file:
         return lambda _: True
+    # A file of the wanted type is searched although it is hidden.
+    hidden = re.compile(r"(?:^|/)\.")
     pattern = re.compile(path_pattern(glob.removeprefix("!")), re.DOTALL)
     excludes = glob.startswith("!")
-    return lambda path: (pattern.fullmatch(path) is None) == excludes
+    return lambda path: (pattern.fullmatch(path) is None) == excludes and not hidden.search(path)
 
 
 def _ranked(blocks: Sequence[Block], most: int) -> tuple[FileHits, ...]:

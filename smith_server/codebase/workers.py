@@ -45,11 +45,14 @@ class Workers:
                 answer(path, parsed)
 
         runs = [_Run(chunks, told, time.monotonic() + self._seconds) for _ in range(min(self._count, len(chunks)))]
+        work = [asyncio.ensure_future(asyncio.to_thread(run.work)) for run in runs]
         try:
-            await asyncio.gather(*(asyncio.to_thread(run.work) for run in runs))
-        finally:
+            await asyncio.shield(asyncio.gather(*work))
+        except asyncio.CancelledError:
             for run in runs:
                 run.stop()
+            await asyncio.wait(work)
+            raise
         return len(paths) - done[0]
 
 
@@ -74,6 +77,7 @@ class _Run:
         finally:
             timer.cancel()
             self.stop()
+            self._close()
 
     def stop(self) -> None:
         """End it now; its thread then ends too."""

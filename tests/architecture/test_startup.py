@@ -11,7 +11,18 @@ import pytest
 from smith_server import __version__
 
 REPO = Path(__file__).resolve().parents[2]
-HEAVY = {"apsw", "asyncio", "httpx", "lsprotocol", "msgpack", "msgspec", "platformdirs", "pygls", "pynvim", "tree_sitter"}
+HEAVY = {
+    "apsw",
+    "asyncio",
+    "httpx",
+    "lsprotocol",
+    "msgpack",
+    "msgspec",
+    "platformdirs",
+    "pygls",
+    "pynvim",
+    "tree_sitter",
+}
 
 
 def smith(argument: str, home: Path) -> subprocess.CompletedProcess[str]:

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,7 +25,7 @@ def test_each_file_has_its_lines():
 @given(st.lists(st.integers(0, len(OUTPUT)), max_size=6))
 def test_where_the_output_is_cut_changes_nothing(cuts):
     edges = [0, *sorted(cuts), len(OUTPUT)]
-    pieces = [OUTPUT[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    pieces = [OUTPUT[start:end] for start, end in pairwise(edges)]
     assert found(pieces) == found([OUTPUT])
 
 

@@ -42,14 +42,18 @@ def test_emacs_lisp_is_read_by_its_heads():
             "class A {\n  override fun run() {\n  }\n}\n",
             [(0, 1, 4, "class", "A"), (1, 2, 4, "method", "run")],
         ),
-        ("markdown", "# A\ntext\n## B ##\n# C\n", [(0, 1, 3, "heading", "A"), (1, 3, 3, "heading", "B"), (0, 4, 4, "heading", "C")]),
+        (
+            "markdown",
+            "# A\ntext\n## B ##\n# C\n",
+            [(0, 1, 3, "heading", "A"), (1, 3, 3, "heading", "B"), (0, 4, 4, "heading", "C")],
+        ),
         ("sql", "create table if not exists a.b (c int);\n", [(0, 1, 1, "type", "a.b")]),
         ("make", "all: a b\n\tcc\nX := 1\n", [(0, 1, 3, "function", "all")]),
         ("perl", "sub run {\n}\n", [(0, 1, 2, "function", "run")]),
         ("", "just words\n", []),
     ],
     ids=["kotlin", "markdown", "sql", "make", "perl", "prose"],
-)  # fmt: skip
+)
 def test_other_languages_are_read_by_their_words(language, text, expected):
     assert told(text, language) == expected
 

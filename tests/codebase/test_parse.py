@@ -91,7 +91,10 @@ SAMPLES = {
         "macro MAX 2-3|type Node 3|struct node 3|variable names 4|prototype proto 5|function words 7-10"
         "|function exported 11|enum color 12",
     ),
-    "a.h": ("namespace n { class LIB_EXPORT A { A(); int go() { return 1; } }; }\n", "namespace n 1|class n.A 1|prototype A.A 1|method A.go 1"),
+    "a.h": (
+        "namespace n { class LIB_EXPORT A { A(); int go() { return 1; } }; }\n",
+        "namespace n 1|class n.A 1|prototype A.A 1|method A.go 1",
+    ),
     "a.cpp": (
         """
         int ns::A::run(int a) { return 1; }
@@ -141,8 +144,11 @@ SAMPLES = {
         """,
         "function M.a 3|method M.b 4|function c 5|function M.d 6|function e 7",
     ),
-    "run": ("#!/usr/bin/env bash\nX=1\ngo() { echo; }\nfunction stop { echo; }\n", "variable X 2|function go 3|function stop 4"),
-}  # fmt: skip
+    "run": (
+        "#!/usr/bin/env bash\nX=1\ngo() { echo; }\nfunction stop { echo; }\n",
+        "variable X 2|function go 3|function stop 4",
+    ),
+}
 
 
 def told(symbols):
