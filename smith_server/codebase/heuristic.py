@@ -94,18 +94,28 @@ def _defined(line: str, number: int, rules: Sequence[tuple[re.Pattern[str], str]
 
 def _nested(found: Sequence[tuple[int, Symbol]], lines: Sequence[str], *, headings: bool) -> Iterator[Symbol]:
     """Each with its end, which is before the next one that is not indented more, and with what it lies in."""
+    ends = _ends(found, len(lines))
     around: list[tuple[int, str]] = []
-    for index, (indent, symbol) in enumerate(found):
+    for (indent, symbol), end in zip(found, ends, strict=True):
         while around and around[-1][0] >= indent:
             around.pop()
-        following = (other.line for inner, other in found[index + 1 :] if inner <= indent)
-        end = next(following, len(lines) + 1) - 1
         while end > symbol.line and (not lines[end - 1].strip() or (not headings and _is_comment(lines[end - 1]))):
             end -= 1
         parent = around[-1][1] if around else ""
         kind = "method" if symbol.kind == "function" and parent and not headings else symbol.kind
         yield Symbol(symbol.name, kind, symbol.line, end, parent, symbol.text, len(around))
         around.append((indent, symbol.name))
+
+
+def _ends(found: Sequence[tuple[int, Symbol]], last: int) -> Sequence[int]:
+    """The line before the next definition that is not indented more, for each."""
+    ends = [last] * len(found)
+    waiting: list[int] = []
+    for index, (indent, symbol) in enumerate(found):
+        while waiting and found[waiting[-1]][0] >= indent:
+            ends[waiting.pop()] = symbol.line - 1
+        waiting.append(index)
+    return ends
 
 
 def _is_comment(line: str) -> bool:

@@ -4,22 +4,22 @@ import pytest
 
 from smith_server.policy.denied import denied_paths
 
-PROJECT, HOME = Path("/work/app"), Path("/home/dev")
+PROJECT, HOME = Path("/srv/app"), Path("/people/dev")
 
 
 @pytest.mark.parametrize(
     ("pattern", "denied", "free"),
     [
-        ("**/.env", ["/work/app/.env", "/work/app/a/.env", "/.env"], ["/work/app/.env.local", "/work/app/a.env"]),
-        (".env", ["/work/app/.env", "/work/app/.env/x"], ["/work/app/a/.env", "/other/.env"]),
-        ("secret/**", ["/work/app/secret", "/work/app/secret/a/b"], ["/work/app/secrets", "/work/app/x/secret"]),
-        ("src/*.key", ["/work/app/src/a.key"], ["/work/app/src/b/a.key", "/work/app/a.key"]),
-        ("a?.{pem,key}", ["/work/app/ab.pem", "/work/app/ab.key"], ["/work/app/a.pem", "/work/app/ab.pub"]),
-        ("a/**/b", ["/work/app/a/b", "/work/app/a/x/y/b"], ["/work/app/a/xb"]),
-        ("/etc", ["/etc", "/etc/passwd"], ["/etcetera", "/work/app/etc"]),
-        ("~/.ssh", ["/home/dev/.ssh/id", "/home/dev/.ssh"], ["/work/app/.ssh"]),
-        ("[a].{b}", ["/work/app/[a].{b}"], ["/work/app/a.b"]),
-        ("*", ["/work/app/a"], ["/work/app/a/b"]),
+        ("**/.env", ["/srv/app/.env", "/srv/app/a/.env", "/.env"], ["/srv/app/.env.local", "/srv/app/a.env"]),
+        (".env", ["/srv/app/.env", "/srv/app/.env/x"], ["/srv/app/a/.env", "/other/.env"]),
+        ("secret/**", ["/srv/app/secret", "/srv/app/secret/a/b"], ["/srv/app/secrets", "/srv/app/x/secret"]),
+        ("src/*.key", ["/srv/app/src/a.key"], ["/srv/app/src/b/a.key", "/srv/app/a.key"]),
+        ("a?.{pem,key}", ["/srv/app/ab.pem", "/srv/app/ab.key"], ["/srv/app/a.pem", "/srv/app/ab.pub"]),
+        ("a/**/b", ["/srv/app/a/b", "/srv/app/a/x/y/b"], ["/srv/app/a/xb"]),
+        ("/etc", ["/etc", "/etc/passwd"], ["/etcetera", "/srv/app/etc"]),
+        ("~/.ssh", ["/people/dev/.ssh/id", "/people/dev/.ssh"], ["/srv/app/.ssh"]),
+        ("[a].{b}", ["/srv/app/[a].{b}"], ["/srv/app/a.b"]),
+        ("*", ["/srv/app/a"], ["/srv/app/a/b"]),
     ],
 )
 def test_a_pattern_covers_these_paths_and_no_others(pattern, denied, free):
@@ -30,5 +30,5 @@ def test_a_pattern_covers_these_paths_and_no_others(pattern, denied, free):
 def test_rules_of_reading_and_searching_tools_count_and_others_do_not():
     rules = ["read(a)", "read_file(b)", "grep(c)", "glob(d)", "code_grep(e)", "bash(f)", "write(g)", "mcp__x", "read"]
     covers = denied_paths(rules, PROJECT, HOME)
-    assert [name for name in "abcdefg" if covers(f"/work/app/{name}")] == list("abcde")
+    assert [name for name in "abcdefg" if covers(f"/srv/app/{name}")] == list("abcde")
     assert denied_paths(["bash(rm *)", "read()"], PROJECT, HOME) is None
