@@ -13,7 +13,7 @@ from benchmarks.bench import QUICK, Bench, Scale
 from benchmarks.figures import Row
 from benchmarks.model import Model
 from benchmarks.place import place
-from benchmarks.rows import editing, resident, serving, starting, stepping, throughput
+from benchmarks.rows import comparing, editing, exploring, resident, serving, starting, stepping, throughput
 
 Measure = Callable[[Bench], Awaitable[list[Row]]]
 
@@ -29,6 +29,11 @@ MEASURES: tuple[tuple[frozenset[str], Measure], ...] = (
     (frozenset({"12"}), resident.memory),
     (frozenset({"13"}), editing.neovim),
     (frozenset({"16"}), throughput.events),
+    (frozenset({"17"}), exploring.lines),
+    (frozenset({"18"}), exploring.names),
+    (frozenset({"19"}), exploring.definitions),
+    (frozenset({"20"}), exploring.outlines),
+    (frozenset({"21"}), comparing.recall),
 )
 NOT_MEASURED = {"14": "Neovim's main loop: nothing measures its gaps yet", "15": "Emacs: nothing measures it yet"}
 ALL = frozenset().union(*(rows for rows, _ in MEASURES))
@@ -36,8 +41,8 @@ ALL = frozenset().union(*(rows for rows, _ in MEASURES))
 
 def left_out() -> dict[str, str]:
     """Rows that cannot be measured here, and why."""
-    why = editing.missing()
-    return {"13": why, **NOT_MEASURED} if why else NOT_MEASURED
+    missing = {"13": editing.missing(), "21": comparing.missing()}
+    return {**{row: why for row, why in missing.items() if why}, **NOT_MEASURED}
 
 
 async def measured(scale: Scale, wanted: frozenset[str]) -> list[Row]:

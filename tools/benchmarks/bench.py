@@ -13,7 +13,8 @@ class Scale(Struct, frozen=True):
     """How much is measured.
 
     `runs` are processes from start to end, `turns` prompts of one server, `steps` calls of one
-    prompt of which the first and the last `window` behind `warm` are compared.
+    prompt of which the first and the last `window` behind `warm` are compared. `files` are those of the
+    generated tree, `compared` how many of each language are.
     """
 
     runs: int = 15
@@ -25,9 +26,27 @@ class Scale(Struct, frozen=True):
     shown: int = 5_000
     stored: int = 10_000
     events: int = 20_000
+    files: int = 100_000
+    sources: int = 5_000
+    outline: int = 10_000
+    compared: int = 20
 
 
-QUICK = Scale(runs=1, turns=2, steps=8, warm=1, window=3, tokens=200, shown=100, stored=200, events=40)
+QUICK = Scale(
+    runs=1,
+    turns=2,
+    steps=8,
+    warm=1,
+    window=3,
+    tokens=200,
+    shown=100,
+    stored=200,
+    events=40,
+    files=300,
+    sources=20,
+    outline=300,
+    compared=2,
+)
 """Enough to see that everything works; the figures mean nothing."""
 
 REST = 0.03
