@@ -90,13 +90,14 @@ class Index:
         known: dict[str, Packed] = {}
         stale: list[_Stale] = []
         nothing = (None, b"")
+        folder, seen_before, symbols = f"{area.folder}/", self._kept.seen, self._kept.symbols
         for path in sources:
-            real = area.real(path)
+            real = folder + path
             stamp = stamp_of(real)
             if stamp is None:
                 continue
-            seen, found = self._kept.seen.get(prefix + path, nothing)
-            packed = self._kept.symbols.get(found) if seen == stamp else None
+            seen, found = seen_before.get(prefix + path, nothing)
+            packed = symbols.get(found) if seen == stamp else None
             if packed is not None:
                 known[path] = packed
             else:

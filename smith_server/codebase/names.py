@@ -17,7 +17,7 @@ from smith_server.codebase.ripgrep import Ripgrep
 from smith_server.codebase.tree import Listing
 from smith_server.core.errors import ToolRefusal
 
-_MOST_COUNTED = 10_000
+_MOST_COUNTED = 5_000
 _ANY_FOLDER = re.compile(r"(?:\*\*/)?\*([^*?\[\]{}\\/]+)")
 
 How = Literal["glob", "part", "letters"]

@@ -14,7 +14,11 @@ def main() -> None:
     module = import_module(f"tree_sitter_{sys.argv[2]}")
     language = Language(module.language())
     parser = Parser(language)
-    query = Query(language, files(module).joinpath("queries/tags.scm").read_text())
+    tags = files(module).joinpath("queries/tags.scm").read_text()
+    query = Query(language, tags)
+    for index in range(query.pattern_count):
+        if "@definition" not in tags[query.start_byte_for_pattern(index) : query.end_byte_for_pattern(index)]:
+            query.disable_pattern(index)
     found = []
     for path in Path(sys.argv[1]).read_text().splitlines():
         source = Path(path).read_bytes()
