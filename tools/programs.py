@@ -31,12 +31,16 @@ class Program(NamedTuple):
 EMACS = "emacs-nox" if platform.system() == "Linux" else "emacs"
 LUACHECK = "lua-check" if platform.system() == "Linux" else "luacheck"
 
+# A kitty on a display that nobody sees, for what only pixels can tell; there is none of that on macOS.
+DRAWN = (Program("kitty", "kitty"), Program("Xvfb", "xvfb")) if platform.system() == "Linux" else ()
+
 PROGRAMS = (
     Program("git", "git"),
     Program("tmux", "tmux"),
     Program("emacs", EMACS),
     Program("luacheck", LUACHECK),
     Program("ctags", "universal-ctags"),
+    *DRAWN,
     Program("stylua", npm="@johnnymorganz/stylua-bin@2.5.2"),
 )
 

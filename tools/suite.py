@@ -24,7 +24,7 @@ arguments     only these tests, without the static checks: tools/test tests/core
 With CI=true nothing may be skipped: a part that is missing is a failure.
 """
 REPO = environment.REPO
-QUICK = "not nvim and not emacs and not slow"
+QUICK = "not nvim and not emacs and not kitty and not slow"
 
 
 def main(arguments: list[str]) -> int:

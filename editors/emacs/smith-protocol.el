@@ -42,11 +42,20 @@
 (defconst smith-protocol-command-cancel "smith.cancel"
   "Name of the command `smith.cancel'.")
 
+(defconst smith-protocol-command-complete "smith.complete"
+  "Name of the command `smith.complete'.")
+
 (defconst smith-protocol-command-conversations "smith.conversations"
   "Name of the command `smith.conversations'.")
 
 (defconst smith-protocol-command-inspect "smith.inspect"
   "Name of the command `smith.inspect'.")
+
+(defconst smith-protocol-command-jobs "smith.jobs"
+  "Name of the command `smith.jobs'.")
+
+(defconst smith-protocol-command-prompt "smith.prompt"
+  "Name of the command `smith.prompt'.")
 
 (defconst smith-protocol-command-slash "smith.slash"
   "Name of the command `smith.slash'.")

@@ -1,7 +1,8 @@
-"""`smith chat`: a conversation in plain lines, on a terminal or from a pipe."""
+"""`smith chat`: a conversation, drawn on a terminal or in plain lines, the latter from a pipe as well."""
 
 import argparse
 import asyncio
+import os
 import signal
 import sys
 import textwrap
@@ -18,7 +19,6 @@ from smith_server.core.errors import AgentFailure
 from smith_server.core.events import ApprovalAnswered, ApprovalAsked, Envelope
 from smith_server.core.messages import UserMessage
 from smith_server.core.ports import Approver
-from smith_server.runtime.commands.table import run_line
 from smith_server.runtime.outcome import TurnOutcome
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Prompt, Session
@@ -42,7 +42,23 @@ class Terminal(Headless):
 def chat(words: argparse.Namespace, answers: TextIO) -> int:
     """Talk until the end of input; the exit code."""
     start_log()
-    leave(asyncio.run(Chat(words, answers).code()))
+    problem = undrawable(answers)
+    if problem and words.face == "tui":
+        sys.stderr.write(f"smith: {problem}, so this is the session in plain lines.\n")
+    if problem or words.face == "lines":
+        leave(asyncio.run(Chat(words, answers).code()))
+    from smith_server.cli.drawn import drawn
+
+    leave(asyncio.run(drawn(words, answers)))
+
+
+def undrawable(answers: TextIO) -> str:
+    """Why nothing can be drawn here; "" when it can."""
+    if not sys.stdin.isatty() or not answers.isatty():
+        return "Standard input or output is no terminal"
+    if os.environ.get("TERM", "") in ("", "dumb", "unknown"):
+        return "This terminal can only print lines (TERM)"
+    return ""
 
 
 class Chat:
@@ -52,7 +68,6 @@ class Chat:
         self._words = words
         self._output = Output(answers, lambda problem: self._leave())
         self._is_attended = sys.stdin.isatty() and sys.stderr.isatty()
-        self._services = Services(options_from(words, resume=words.resume), Terminal(self._is_attended))
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
         self._running: set[asyncio.Future[TurnOutcome]] = set()
         self._questions: list[ApprovalAsked] = []
@@ -66,20 +81,21 @@ class Chat:
         stop = Stop(self._leave)
         stop.watch(*ENDING)
         try:
-            async with opened(self._services):
-                session = await self._talk()
+            options = options_from(self._words, resume=self._words.resume or None)
+            async with opened(options, Terminal(self._is_attended)) as services:
+                session = await self._talk(services)
         except AgentFailure as problem:
             self._output.note(f"smith: {problem.error.message}")
             return stop.code or FAILED
         if session.talk.messages:
-            self._output.note(f"\nsmith: to go on: smith chat -c, or /load {session.id[:8]} in a chat of this project.")
+            self._output.note(f"\n{how_to_go_on(session)}")
         return stop.code or self._code
 
-    async def _talk(self) -> Session:
+    async def _talk(self, services: Services) -> Session:
         loop = asyncio.get_running_loop()
-        self._services.bus.subscribe(Printer(self._output).take)
-        self._services.bus.subscribe(self._watch)
-        session = self._session = await begun(self._services, self._words, self._output)
+        services.bus.subscribe(Printer(self._output).take)
+        services.bus.subscribe(self._watch)
+        session = self._session = await begun(services, self._words, self._output)
         loop.add_signal_handler(signal.SIGINT, self._interrupted)
         threading.Thread(target=self._read, args=(loop,), daemon=True).start()
         if self._is_attended:
@@ -90,16 +106,16 @@ class Chat:
         while (line := await self._lines.get()) is not None:
             if line.strip().lower() in _LEAVING:
                 break
-            session = self._session = await self._take(line.strip(), session)
+            session = self._session = await self._take(line.strip(), session, services)
             self._ask_for_line()
         return session
 
-    async def _take(self, line: str, session: Session) -> Session:
+    async def _take(self, line: str, session: Session, services: Services) -> Session:
         """Do what a line says; the conversation to go on with."""
         if self._questions and line.lower() in _ANSWERS:
             session.approvals.answer(self._questions.pop(0).id, _ANSWERS[line.lower()])
         elif line.startswith("/") and not line.startswith("//"):
-            return await self._command(line, session)
+            return await self._command(line, session, services)
         elif line:
             await self._send(line.removeprefix("/"), session)
         return session
@@ -112,11 +128,11 @@ class Chat:
             # Nobody types meanwhile: the next line is meant for what this one leads to.
             await asyncio.wait([ticket.done])
 
-    async def _command(self, line: str, session: Session) -> Session:
-        result = await run_line(line, session, self._services)
+    async def _command(self, line: str, session: Session, services: Services) -> Session:
+        result = await services.run_line(line, session)
         shown = result.error.message if result.error else result.page or result.text
         self._output.answer(f"{shown}\n")
-        return self._services.known(str(result.data.get("conversation", ""))) or session
+        return services.known(str(result.data.get("conversation", ""))) or session
 
     def _ended(self, done: asyncio.Future[TurnOutcome]) -> None:
         self._running.discard(done)
@@ -170,6 +186,11 @@ class Chat:
         for line in sys.stdin:
             loop.call_soon_threadsafe(self._lines.put_nowait, line)
         loop.call_soon_threadsafe(self._lines.put_nowait, None)
+
+
+def how_to_go_on(session: Session) -> str:
+    """The last words."""
+    return f"smith: to go on: smith chat -c, or /load {session.id[:8]} in a chat of this project."
 
 
 def _resumed(session: Session) -> str:

@@ -4,21 +4,25 @@ from smith_server.cli.streams import Output
 from smith_server.core.events import (
     CallFinished,
     CallStarted,
+    CompactionStarted,
     DispatchFinished,
     DispatchStarted,
     Envelope,
     ErrorReported,
     Event,
+    JobEnded,
     Notice,
     OutputDelta,
     PersistenceFailed,
     PromptDropped,
     PromptQueued,
     RequestRetried,
+    TodosUpdated,
     TurnCancelled,
     TurnCompleted,
     TurnFailed,
 )
+from smith_server.core.todos import in_words
 
 _MOST_ARGUMENTS = 160
 
@@ -44,7 +48,7 @@ class Printer:
                 self._output.note(f"· {name} {_line(arguments)}")
             case CallFinished() as event:
                 self._output.note(f"  {event.summary}")
-            case event if text := trouble(event):
+            case event if text := trouble(event) or _news(event):
                 self._output.note(text)
             case TurnCompleted():
                 self._output.end_line()
@@ -65,8 +69,21 @@ def trouble(event: Event) -> str:
             return "smith: the prompt waits for the running turn."
         case PromptDropped(_, text):
             return f"smith: not sent: {text}"
+        case CompactionStarted():
+            return "smith: compacting the conversation …"
         case TurnCancelled():
             return "smith: stopped."
+        case _:
+            return ""
+
+
+def _news(event: Event) -> str:
+    """What happens beside the answer."""
+    match event:
+        case TodosUpdated(todos):
+            return in_words(todos)
+        case JobEnded(id, state):
+            return f"  {id} {state.replace('_', ' ')}"
         case _:
             return ""
 

@@ -9,7 +9,7 @@ from smith_server.cli.log import start_log
 from smith_server.cli.plain import Printer
 from smith_server.cli.signals import ENDING, Stop
 from smith_server.cli.spelling import JsonLines
-from smith_server.cli.start import begun, here, opened, options_from
+from smith_server.cli.start import begun, here, is_command, opened, options_from, spoken
 from smith_server.cli.streams import FAILED, INTERRUPTED, REFUSED, Output, leave
 from smith_server.core.editor import Editor
 from smith_server.core.errors import AgentFailure, failure
@@ -71,19 +71,36 @@ class Run:
     async def _outcome(self) -> TurnOutcome:
         more = {"approval": {"mode": "auto"}} if self._words.yes else None
         options = options_from(self._words, resume=self._words.resume, more=more)
-        async with opened(Services(options, Headless())) as services:
+        async with opened(options, Headless()) as services:
             services.bus.subscribe((self._lines or Printer(self._output)).take)
             self._refuse_unsafe(services)
             self._session = await begun(services, self._words, self._output)
-            ticket = await self._session.submit(Prompt(self._words.prompt, cwd=here()))
-            outcome = await ticket.done
+            prompt = self._words.prompt
+            if is_command(prompt):
+                outcome = await self._command(prompt, services, self._session)
+            else:
+                ticket = await self._session.submit(Prompt(spoken(prompt), cwd=here()))
+                outcome = await ticket.done
         if self._lines is not None:
             self._lines.end(outcome, self._session.id)
         return outcome
 
+    async def _command(self, line: str, services: Services, session: Session) -> TurnOutcome:
+        """Run a line that begins with `/`; no model sees it."""
+        done = await services.run_line(line, session)
+        if done.error is not None:
+            self._output.note(f"smith: {done.error.message}")
+            return TurnOutcome("", "error", error=done.error)
+        text = done.page or done.text
+        if self._lines is not None:
+            self._lines.say(text)
+        elif text:
+            self._output.answer(f"{text}\n")
+        return TurnOutcome("", "completed", text)
+
     def _refuse_unsafe(self, services: Services) -> None:
         """Nobody is there to be asked about each call, as settings that cannot be read demand."""
-        found = services.loaded(here(project=True))
+        found = services.handles.config.loaded(here(project=True))
         if not found.unsafe:
             return
         for text in found.problems:

@@ -42,12 +42,11 @@ async def _serve(words: argparse.Namespace, inward: int, outward: int) -> int:
     async def load(connection: Connection) -> Commands:
         from smith_server.cli.start import options_from
         from smith_server.lsp.commands import LspCommands, LspFace
-        from smith_server.runtime.services import Services
+        from smith_server.runtime.composition import compose
 
         resume = connection.options.get("resume") != "never"
         face = LspFace(connection)
-        services = Services(options_from(words, resume=resume, more=_settings(connection.options)), face)
-        await services.open()
+        services = await compose(options_from(words, resume=resume, more=_settings(connection.options)), face)
         return LspCommands(services, connection, face)
 
     return await Server(inward, outward, load).run()

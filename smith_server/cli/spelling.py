@@ -15,8 +15,11 @@ from smith_server.cli.streams import Output
 from smith_server.core.events import (
     CallFinished,
     CallStarted,
+    ContextCompacted,
     Envelope,
     Event,
+    JobEnded,
+    JobStarted,
     MessageAdded,
     OutputDelta,
     ReasoningDelta,
@@ -45,11 +48,23 @@ def spelled(event: Event) -> Iterator[Line]:
             yield _finished(event)
         case RequestRetried(layer="empty"):
             yield {"type": "empty_response"}
+        case JobStarted() | JobEnded():
+            yield _job(event)
+        case ContextCompacted():
+            yield _compacted(event)
         case TurnFailed(error):
             yield {"type": "turn_error", "error": error.message, "kind": error.kind, "code": error.code}
         case _:
             fields = msgspec.to_builtins(event)
             yield {"type": fields.pop("kind"), **fields}
+
+
+def _job(event: JobStarted | JobEnded) -> Line:
+    if isinstance(event, JobStarted):
+        return {"type": "bash_job_started", "id": event.id, "command": event.command}
+    by_itself = event.state == "exited" and event.exit_code is not None
+    status = f"exited({event.exit_code})" if by_itself else "killed"
+    return {"type": "bash_job_exited", "id": event.id, "status": status}
 
 
 def result(outcome: TurnOutcome, text: str, denied: list[Line], conversation: str) -> Line:
@@ -91,6 +106,11 @@ class JsonLines:
         self._has_begun = self._has_begun or isinstance(event, RequestStarted)
         self._flush()
 
+    def say(self, text: str) -> None:
+        """Text that belongs to the result, though no model said it."""
+        self._has_begun = True
+        self._texts.append(text)
+
     def end(self, outcome: TurnOutcome, conversation: str) -> None:
         """Print the last line."""
         self._held.append(result(outcome, "".join(self._texts), self._denied, conversation))
@@ -111,6 +131,12 @@ def _blocks(message: Message) -> Iterator[Line]:
                 yield {"type": "assistant_text", "text": text}
             case Thinking(text):
                 yield {"type": "thinking_block", "redacted": not text, "text": text}
+
+
+def _compacted(event: ContextCompacted) -> Line:
+    strategy = "dropped" if event.dropped else "summarized" if event.covered else "truncated" if event.steps else "none"
+    sizes = {"before_tokens": event.before, "after_tokens": event.after}
+    return {"type": "history_compacted", "strategy": strategy, **sizes, "steps": list(event.steps)}
 
 
 def _finished(event: CallFinished) -> Line:

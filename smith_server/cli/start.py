@@ -11,19 +11,21 @@ from smith_server.cli.garbage import collect_later
 from smith_server.cli.streams import Output
 from smith_server.config.paths import places, project_root
 from smith_server.core.errors import failure
-from smith_server.runtime.services import Options, Services
+from smith_server.runtime.composition import compose
+from smith_server.runtime.handles import Face
+from smith_server.runtime.options import Options
+from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 
 
-def options_from(words: argparse.Namespace, *, resume: bool, more: dict[str, Any] | None = None) -> Options:
+def options_from(words: argparse.Namespace, *, resume: bool | None, more: dict[str, Any] | None = None) -> Options:
     """How this process runs: places, environment, and the flags as settings."""
     found = places(os.environ, Path.home())
     flags: dict[str, Any] = dict(more or {})
     if words.provider:
         flags["defaults"] = {"provider": words.provider}
-    if words.model:
-        flags["default_model"] = words.model
-    return Options(found, dict(os.environ), flags, Path(words.config) if words.config else None, resume)
+    file = Path(words.config) if words.config else None
+    return Options(found, dict(os.environ), flags, file, resume, model=words.model)
 
 
 def here(*, project: bool = False) -> Path:
@@ -35,11 +37,21 @@ def here(*, project: bool = False) -> Path:
     return project_root(folder) if project else folder
 
 
+def is_command(line: str) -> bool:
+    """Whether a line is a command and no prompt."""
+    return line.startswith("/") and not line.startswith("//")
+
+
+def spoken(line: str) -> str:
+    """The prompt that a line means: of two slashes at its beginning the first only says that it is no command."""
+    return line[1:] if line.startswith("//") else line
+
+
 @asynccontextmanager
-async def opened(services: Services) -> AsyncIterator[Services]:
-    """`services` while they are open; all that was begun is stopped and stored at the end."""
+async def opened(options: Options, face: Face) -> AsyncIterator[Services]:
+    """The services while they are open; all that was begun is stopped and stored at the end."""
     collect_later()
-    await services.open()
+    services = await compose(options, face)
     try:
         yield services
     finally:

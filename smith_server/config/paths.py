@@ -18,20 +18,24 @@ class Places(Struct, frozen=True):
     data: Path
     state: Path
     note: str = ""
+    cache: Path | None = None
 
     @property
     def config_file(self) -> Path:
         return self.config / "config.toml"
 
     @property
-    def cache(self) -> Path:
-        """What can be made again: may be deleted at any time."""
-        system = self.data != self.config and self.data == platformdirs.user_data_path("smith")
-        return platformdirs.user_cache_path("smith") if system else self.data / "cache"
-
-    @property
     def database(self) -> Path:
         return self.data / "smith.db"
+
+    @property
+    def jobs(self) -> Path:
+        return self.state / "jobs"
+
+    @property
+    def cache_folder(self) -> Path:
+        """What can be had again lies here."""
+        return self.cache or self.state / "cache"
 
     @property
     def log_file(self) -> Path:
@@ -46,6 +50,7 @@ def places(environ: Mapping[str, str], home: Path) -> Places:
         platformdirs.user_config_path("smith"),
         platformdirs.user_data_path("smith"),
         platformdirs.user_state_path("smith"),
+        cache=platformdirs.user_cache_path("smith"),
     )
     old = home / ".smith"
     if old.is_dir() and not any(folder.is_dir() for folder in (system.config, system.data, system.state)):

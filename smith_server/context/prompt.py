@@ -4,7 +4,6 @@ No clock and no randomness in here: providers cache what does not change. Reads 
 """
 
 import platform
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -32,7 +31,7 @@ class About(Struct, frozen=True):
     cwd: Path
     project: Project | None = None
     index_file: str = ""
-    memories: Sequence[Entry] = ()
+    memories: tuple[Entry, ...] = ()
 
 
 def system_prompt(profile: str, about: About) -> str:

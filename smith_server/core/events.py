@@ -9,8 +9,10 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from smith_server.core.compaction import Compaction
 from smith_server.core.errors import AgentError
 from smith_server.core.messages import Message, Usage
+from smith_server.core.todos import Todo
 
 
 class Event(Struct, frozen=True, tag_field="kind"):
@@ -29,6 +31,12 @@ class SessionStopped(Event, frozen=True, tag="session_stopped"):
     """The conversation was closed; last event of it."""
 
     reason: str = ""
+
+
+class SessionFailed(Event, frozen=True, tag="session_failed"):
+    """The conversation cannot go on in this process; last event of it."""
+
+    error: AgentError
 
 
 class PromptQueued(Event, frozen=True, tag="prompt_queued"):
@@ -164,6 +172,29 @@ class ContextTrimmed(Event, frozen=True, tag="context_trimmed"):
     limit: int
 
 
+class CompactionStarted(Event, frozen=True, tag="compaction_started"):
+    """The model is asked to sum up the oldest part of the conversation, to make room; sizes in tokens."""
+
+    estimate: int
+    limit: int
+
+
+class ContextCompacted(Event, frozen=True, tag="context_compacted"):
+    """From the next request on less of the conversation is sent; sizes in tokens.
+
+    `steps` say how, see `Compaction`; without any it came to nothing. `covered` messages are summed up,
+    `dropped` ones gone. `record` names them, for the store; `usage` is what the summary cost.
+    """
+
+    record: Compaction
+    steps: tuple[str, ...]
+    before: int
+    after: int
+    covered: int = 0
+    dropped: int = 0
+    usage: Usage = Usage()
+
+
 class ApprovalAsked(Event, frozen=True, tag="approval_asked"):
     """A call waits for a person. `saves` are buffers that would be written first."""
 
@@ -196,6 +227,28 @@ class FilesChanged(Event, frozen=True, tag="files_changed"):
 
     paths: tuple[str, ...]
     modified: tuple[str, ...] = ()
+
+
+class JobStarted(Event, frozen=True, tag="job_started"):
+    """A command runs in the background from now on."""
+
+    id: str
+    command: str
+
+
+class JobEnded(Event, frozen=True, tag="job_ended"):
+    """It is over, maybe after the turn that started it; `exit_code` is None when a signal ended it."""
+
+    id: str
+    state: Literal["exited", "timed_out", "killed"]
+    exit_code: int | None = None
+    seconds: float = 0.0
+
+
+class TodosUpdated(Event, frozen=True, tag="todos_updated"):
+    """The whole plan, each item with `content` and `status`; empty when it is finished or dropped."""
+
+    todos: tuple[Todo, ...]
 
 
 class UsageUpdated(Event, frozen=True, tag="usage_updated"):

@@ -12,6 +12,7 @@ from smith_server.core.cancel import CancelToken
 from smith_server.core.errors import AgentError
 from smith_server.core.events import Event
 from smith_server.core.messages import Message, Part, StopReason, ToolSpec, Usage
+from smith_server.core.todos import Todo
 from smith_server.core.tool import Effect, ToolContext, ToolResult
 
 Emit = Callable[[Event], None]
@@ -109,10 +110,20 @@ class Retries(Protocol):
 class View(Protocol):
     """Makes the next request out of the conversation."""
 
-    async def next(self, messages: Sequence[Message]) -> Request: ...
+    async def next(self, messages: Sequence[Message]) -> Request:
+        """The next request; waits when something has to be summed up first.
+
+        Raises `Cancelled`, and a `budget_exhausted` failure `context_exhausted` when it cannot be made
+        small enough.
+        """
+        ...
 
     def answered(self, usage: Usage) -> None:
         """What the last request really cost, as far as the provider said."""
+        ...
+
+    def used(self) -> Usage:
+        """What making requests has cost since this was asked last."""
         ...
 
 
@@ -196,6 +207,14 @@ class Memory(Protocol):
     async def upsert(self, key: str, content: str) -> None: ...
 
     async def delete(self, key: str) -> bool: ...
+
+
+class Todos(Protocol):
+    """The plan of one actor."""
+
+    async def put(self, todos: Sequence[Todo]) -> None:
+        """Replace the whole list, and let people see it."""
+        ...
 
 
 class Job(Struct, frozen=True):

@@ -46,12 +46,13 @@ class TurnEnd(Struct, frozen=True):
 
 
 class Reply(Struct, frozen=True):
-    """What came of one request, kept even when it broke off."""
+    """What came of one request, kept even when it broke off. `context` is its own size in tokens."""
 
     parts: tuple[Part, ...]
     stop: StopReason
     usage: Usage
     error: AgentError | None = None
+    context: int = 0
 
 
 async def run_turn(turn: TurnInput, talk: Conversation, emit: Emit) -> TurnEnd:
@@ -64,9 +65,8 @@ async def run_turn(turn: TurnInput, talk: Conversation, emit: Emit) -> TurnEnd:
         if (error := budget.exhausted(time.monotonic())) is not None:
             return _close(talk, emit, TurnEnd("budget_exhausted", usage, error))
         reply = await _request(turn, talk, emit)
-        turn.view.answered(reply.usage)
         usage, budget = usage + reply.usage, budget.with_request()
-        emit(UsageUpdated(turn_usage=usage, context=reply.usage.context))
+        emit(UsageUpdated(turn_usage=usage, context=reply.context))
         if (end := _end_of(reply, usage)) is not None:
             return _close(talk, emit, end)
         done = await execute(_calls(reply), turn, talk, emit, budget)
@@ -86,10 +86,13 @@ async def _request(turn: TurnInput, talk: Conversation, emit: Emit) -> Reply:
     """One request, made again where that may help; what was shown of it is a message of the conversation afterwards."""
     try:
         request = await turn.view.next(talk.messages)
+    except Cancelled:
+        return Reply((), "cancelled", turn.view.used())
     except AgentFailure as problem:
-        return Reply((), "error", Usage(), problem.error)
+        return Reply((), "error", turn.view.used(), problem.error)
     name = talk.mint()
     reply = await _attempts(turn, request, name, emit)
+    reply = structs.replace(reply, usage=reply.usage + turn.view.used())
     if _calls(reply) or joined_text(reply.parts).strip():
         message = AssistantMessage(name, reply.parts, request.model, reply.stop)
         talk.add(message)
@@ -106,6 +109,7 @@ async def _attempts(turn: TurnInput, request: Request, name: str, emit: Emit) ->
         emit(RequestStarted(model=request.model, provider=turn.provider.name, attempt=attempt))
         answer = await _relay(turn, request, name, emit)
         reply = _reply(answer)
+        turn.view.answered(reply.usage)
         used = used + reply.usage
         emit(RequestFinished(usage=reply.usage, duration_ms=int((time.monotonic() - began) * 1000)))
         if (again := turn.retries.after(answer)) is None:
@@ -169,10 +173,10 @@ def _kept(parts: tuple[Part, ...], shown: list[str]) -> tuple[Part, ...]:
 def _reply(answer: Done | Failed) -> Reply:
     usage = (answer.usage or Usage()) + Usage(requests=1)
     if isinstance(answer, Done):
-        return Reply(answer.parts, answer.stop, usage)
+        return Reply(answer.parts, answer.stop, usage, context=usage.context)
     if answer.error.kind == "cancelled":
-        return Reply(answer.parts, "cancelled", usage)
-    return Reply(answer.parts, "error", usage, answer.error)
+        return Reply(answer.parts, "cancelled", usage, context=usage.context)
+    return Reply(answer.parts, "error", usage, answer.error, usage.context)
 
 
 def _end_of(reply: Reply, usage: Usage) -> TurnEnd | None:

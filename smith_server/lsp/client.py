@@ -22,6 +22,8 @@ class Client(Struct, frozen=True):
     apply_edit: bool = False
     encoding: Encoding = "utf-16"
     progress: bool = False
+    lens_refresh: bool = False
+    show_document: bool = False
     clock_ahead: int = 0
     too_old: bool = False
 
@@ -45,9 +47,16 @@ def from_initialize(params: types.InitializeParams) -> Client:
         apply_edit=bool(own.get("applyEdit")),
         encoding=_encoding(capabilities),
         progress=bool(window and window.work_done_progress),
+        lens_refresh=_refreshes_lenses(capabilities),
+        show_document=bool(window and window.show_document and window.show_document.support),
         clock_ahead=int(now - time.time() * _MILLISECONDS) if isinstance(now, int | float) else 0,
         too_old=bool(own) and not (isinstance(spoken, int) and spoken >= protocol.VERSION),
     )
+
+
+def _refreshes_lenses(capabilities: types.ClientCapabilities) -> bool:
+    workspace = capabilities.workspace
+    return bool(workspace and workspace.code_lens and workspace.code_lens.refresh_support)
 
 
 def _own(experimental: Any) -> dict[str, Any]:

@@ -1,16 +1,22 @@
 """Binds the runtime to one connection: every command, the event stream, the editor port."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
+from lsprotocol import types
 
 from smith_server.core.editor import Change, Editor
 from smith_server.core.ports import Approver
 from smith_server.lsp import protocol
+from smith_server.lsp.actions import Actions
 from smith_server.lsp.approvals import MessageQuestions, answer
+from smith_server.lsp.completion import Completions
 from smith_server.lsp.conversations import Conversations
 from smith_server.lsp.editor import Buffers, ConversationEditor
+from smith_server.lsp.jobs import Jobs
+from smith_server.lsp.lenses import Lenses
+from smith_server.lsp.prompts import PromptDocuments
 from smith_server.lsp.proposals import Proposals
 from smith_server.lsp.protocol import ChangeState, EditReceipt
 from smith_server.lsp.server import Connection
@@ -69,7 +75,9 @@ class LspCommands:
         self._face = face
         link, roots = connection.link, connection.roots
         self._stream = EventStream(lambda body: link.notify(protocol.EVENT, body), lambda: connection.out.backlog)
-        turns = Turns(services, roots, link)
+        prompts = PromptDocuments(connection.documents, link, services.folder("prompts"))
+        turns = Turns(services, roots, link, prompts)
+        completions = Completions(services, roots, prompts, connection.documents)
         conversations = Conversations(services, roots, self._stream)
         self.table: dict[str, Command] = {
             protocol.TURN: turns.turn,
@@ -79,7 +87,15 @@ class LspCommands:
             protocol.SLASH: conversations.slash,
             protocol.INSPECT: conversations.inspect,
             protocol.CONVERSATIONS: conversations.conversations,
+            protocol.JOBS: Jobs(services, roots).jobs,
             protocol.STATUS: conversations.status,
+            protocol.COMPLETE: completions.complete,
+            protocol.PROMPT: prompts.open,
+        }
+        self.features: dict[str, Callable[[Any], Awaitable[Any]]] = {
+            types.TEXT_DOCUMENT_COMPLETION: completions.in_document,
+            types.TEXT_DOCUMENT_CODE_LENS: Lenses(services, prompts, link).in_document,
+            types.TEXT_DOCUMENT_CODE_ACTION: Actions(prompts, link).in_document,
         }
         self.notifications: dict[str, Callable[[dict[str, Any]], None]] = {
             protocol.EDIT_DONE: self._edit_done,

@@ -17,7 +17,6 @@ from smith_server.lsp.protocol import (
 from smith_server.lsp.roots import Roots
 from smith_server.lsp.stream import EventStream
 from smith_server.lsp.wire import Arrival, decode
-from smith_server.runtime.commands.table import run_line
 from smith_server.runtime.inspect import page
 from smith_server.runtime.replay import as_events
 from smith_server.runtime.services import Services
@@ -37,7 +36,7 @@ class Conversations:
         args = decode(argument, ConversationsArguments)
         match args.op:
             case "list":
-                rows = await self._services.conversations(self._roots.first(), args.limit)
+                rows = await self._services.library.listed(self._roots.first(), args.limit)
                 return {"conversations": [msgspec.to_builtins(row) for row in rows]}
             case "new":
                 session = await self._services.new_session(self._roots.first())
@@ -70,7 +69,7 @@ class Conversations:
         """Run one command line; a command that fails is an answer, not an error of the wire."""
         args = decode(argument, SlashArguments)
         session = await self._session(args.conversation)
-        result = await run_line(args.line, session, self._services)
+        result = await self._services.run_line(args.line, session)
         return msgspec.to_builtins(
             SlashAnswer(
                 result.error is None,

@@ -56,5 +56,14 @@ class Link:
         except JsonRpcException as problem:
             raise ToolRefusal("editor_failed", f"the editor answered {method} with an error: {problem}") from None
 
+    def request_soon(self, method: str) -> None:
+        """Send a request without parameters whose answer says nothing."""
+        self._wire.send_request_async(method, None, msg_id=str(uuid.uuid4())).add_done_callback(_seen)
+
     def _withdraw(self, name: str) -> None:
         self._wire.notify_plain(types.CANCEL_REQUEST, {"id": name})
+
+
+def _seen(answer: "asyncio.Future[Any]") -> None:
+    if not answer.cancelled():
+        answer.exception()

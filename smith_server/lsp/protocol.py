@@ -28,27 +28,44 @@ CANCEL = "smith.cancel"
 INSPECT = "smith.inspect"
 ANSWER = "smith.answer"
 CONVERSATIONS = "smith.conversations"
+JOBS = "smith.jobs"
 STATUS = "smith.status"
+COMPLETE = "smith.complete"
+PROMPT = "smith.prompt"
 
-COMMANDS = (TURN, STEER, SLASH, CANCEL, INSPECT, ANSWER, CONVERSATIONS, STATUS)
+COMMANDS = (TURN, STEER, SLASH, CANCEL, INSPECT, ANSWER, CONVERSATIONS, JOBS, STATUS, COMPLETE, PROMPT)
 
 LANGUAGE = "smith"
 """Language id of documents that are prompts."""
 
 
+class Diagnostic(Struct, frozen=True, forbid_unknown_fields=False):
+    """A problem that the editor shows, in the parts of LSP's `Diagnostic` that are told to a model."""
+
+    range: Range
+    message: str
+    severity: int | None = None
+    source: str | None = None
+
+
 class TurnContext(Struct, frozen=True, forbid_unknown_fields=False):
-    """Where the person was when they sent the prompt: file, selection and its text, folder."""
+    """Where the person was when they sent the prompt: file, selection and its text, problems shown there, folder."""
 
     uri: str = ""
     range: Range | None = None
     selection: str = ""
+    diagnostics: tuple[Diagnostic, ...] = ()
     cwd: str = ""
 
 
 class TurnArguments(Struct, frozen=True):
-    """`smith.turn`: run a prompt. Without `wait` the answer comes at once; without `queue` a busy one refuses."""
+    """`smith.turn`: run a prompt. Without `wait` the answer comes at once; without `queue` a busy one refuses.
 
-    text: str
+    `document` is an open document whose text is the prompt, instead of `text`.
+    """
+
+    text: str = ""
+    document: str = ""
     conversation: str = ""
     model: str = ""
     context: TurnContext = TurnContext()
@@ -65,6 +82,28 @@ class TurnAnswer(Struct, frozen=True, omit_defaults=True):
     text: str = ""
     error: dict[str, Any] | None = None
     usage: dict[str, int] = {}
+
+
+class CompleteArguments(Struct, frozen=True):
+    """`smith.complete`: what may stand at the `cursor` (characters, not bytes) of a command line."""
+
+    line: str
+    cursor: int
+    conversation: str = ""
+
+
+class CompleteAnswer(Struct, frozen=True):
+    """Candidates, `{text, detail}` each, for the characters `start` to `end` of the line."""
+
+    start: int
+    end: int
+    candidates: tuple[dict[str, str], ...] = ()
+
+
+class PromptArguments(Struct, frozen=True):
+    """`smith.prompt`: open an empty prompt document about a place; what is sent from it carries that place."""
+
+    context: TurnContext = TurnContext()
 
 
 class SteerArguments(Struct, frozen=True):
@@ -134,6 +173,15 @@ class ConversationsArguments(Struct, frozen=True):
     conversation: str = ""
     before: str = ""
     limit: int = 50
+
+
+class JobsArguments(Struct, frozen=True):
+    """`smith.jobs`: `list` the commands in the background, `output` of one from byte `since` on, `kill` one."""
+
+    op: str = "list"
+    conversation: str = ""
+    id: str = ""
+    since: int = 0
 
 
 class StatusArguments(Struct, frozen=True):

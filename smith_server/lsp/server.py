@@ -32,13 +32,22 @@ log = logging.getLogger(__name__)
 
 PARENT_SECONDS = 1.0
 CLOSE_SECONDS = 4.0
+FEATURES: dict[str, Any] = {
+    types.TEXT_DOCUMENT_COMPLETION: types.CompletionOptions(trigger_characters=["/", "@", "$"]),
+    types.TEXT_DOCUMENT_CODE_LENS: types.CodeLensOptions(),
+    types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(
+        code_action_kinds=[types.CodeActionKind.QuickFix, types.CodeActionKind.Refactor]
+    ),
+}
+"""What any client may ask for, and what it is told of that."""
 
 
 class Commands(Protocol):
-    """What the runtime brings: the commands, the notifications it takes, and an orderly end."""
+    """What the runtime brings: the commands, the notifications and standard requests it takes, an orderly end."""
 
     table: dict[str, Command]
     notifications: dict[str, Callable[[dict[str, Any]], None]]
+    features: dict[str, Callable[[Any], Awaitable[Any]]]
 
     async def close(self) -> None: ...
 
@@ -154,6 +163,13 @@ class Server:
 
         return take
 
+    def _asked(self, name: str) -> Callable[[Any], Awaitable[Any]]:
+        async def answer(params: Any) -> Any:
+            commands = await self._ready()
+            return await commands.features[name](params)
+
+        return answer
+
     def _register(self) -> None:
         handlers: dict[str, Callable[..., Any]] = {
             types.INITIALIZE: self._initialize,
@@ -168,6 +184,8 @@ class Server:
         for name, handler in handlers.items():
             # pygls writes on what it is given, which bound methods do not allow.
             self._pygls.feature(name)(partial(handler))
+        for name, options in FEATURES.items():
+            self._pygls.feature(name, options)(self._asked(name))
 
     def _initialize(self, params: types.InitializeParams) -> None:
         client = from_initialize(params)

@@ -9,13 +9,15 @@ import msgspec
 from lsprotocol import types
 
 from smith_server.context.attached import Attached, in_words
-from smith_server.core.errors import public
+from smith_server.core.errors import failure, public
 from smith_server.core.events import CallStarted, Envelope
 from smith_server.lsp.documents import Snapshot, uri_path
 from smith_server.lsp.link import Link
+from smith_server.lsp.prompts import PromptDocuments
 from smith_server.lsp.protocol import (
     CancelAnswer,
     CancelArguments,
+    Diagnostic,
     SteerArguments,
     TurnAnswer,
     TurnArguments,
@@ -25,6 +27,9 @@ from smith_server.lsp.roots import Roots
 from smith_server.lsp.wire import Arrival, decode
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Prompt, Session, Ticket
+
+MOST_TOLD = 4000
+"""Characters of an answer that is told in a message."""
 
 
 class _Stop:
@@ -52,20 +57,24 @@ class _Stop:
 class Turns:
     """`smith.turn`, `smith.steer`, `smith.cancel`."""
 
-    def __init__(self, services: Services, roots: Roots, link: Link) -> None:
+    def __init__(self, services: Services, roots: Roots, link: Link, prompts: PromptDocuments) -> None:
         self._services = services
         self._roots = roots
         self._link = link
+        self._prompts = prompts
+        self._telling: set[asyncio.Future[None]] = set()
         self._arriving: set[asyncio.Future[None]] = set()
 
     async def turn(self, argument: dict[str, Any], arrival: Arrival) -> Any:
         """Run a prompt; the answer comes after the last event of its turn, however that ended."""
-        args = decode(argument, TurnArguments)
+        args = self._with_document(decode(argument, TurnArguments))
         stop = _Stop()
         arrival.on_cancel(stop.request)
         session, ticket = await self._submitted(args, arrival)
         if not args.wait:
-            return msgspec.to_builtins(TurnAnswer(session.id, session.turn))
+            self._tell(ticket)
+            turn = "" if ticket.waited else await ticket.begun
+            return msgspec.to_builtins(TurnAnswer(session.id, turn))
         stop.aim(session, ticket)
         end_progress = self._progress(session, arrival.progress_token)
         try:
@@ -77,6 +86,29 @@ class Turns:
         return msgspec.to_builtins(
             TurnAnswer(session.id, outcome.turn, outcome.stop_reason, outcome.text, error, usage)
         )
+
+    def _with_document(self, args: TurnArguments) -> TurnArguments:
+        """The text and the place of the prompt document that is meant, if one is."""
+        if not args.document:
+            if not args.text.strip():
+                raise failure("schema", "invalid_arguments", "the prompt is empty")
+            return args
+        text, context = self._prompts.prompt(args.document)
+        return msgspec.structs.replace(args, text=text.removeprefix("/"), context=context)
+
+    def _tell(self, ticket: Ticket) -> None:
+        """A client that takes no events would never learn what became of a turn that it does not wait for."""
+        if self._link.client.events:
+            return
+        telling = asyncio.ensure_future(self._told(ticket))
+        self._telling.add(telling)
+        telling.add_done_callback(self._telling.discard)
+
+    async def _told(self, ticket: Ticket) -> None:
+        outcome = await ticket.done
+        kind = types.MessageType.Error if outcome.error else types.MessageType.Info
+        text = outcome.error.message if outcome.error else outcome.text or f"The turn is {outcome.stop_reason}."
+        self._link.notify(types.WINDOW_SHOW_MESSAGE, {"type": kind.value, "message": text[:MOST_TOLD]})
 
     async def steer(self, argument: dict[str, Any], arrival: Arrival) -> Any:
         """Say something to the running turn; without one it is the next prompt."""
@@ -150,6 +182,12 @@ def _attached(context: TurnContext, documents: Snapshot) -> str:
     selection = context.selection
     lines = (context.range.start.line + 1, context.range.end.line + 1) if context.range else None
     document = documents.get(context.uri)
+    problems = tuple(map(_problem, context.diagnostics))
     if not selection and context.range and document and context.range.start != context.range.end:
         selection = "".join(document.lines[context.range.start.line : context.range.end.line + 1])
-    return in_words(Attached(str(path), lines, selection))
+    return in_words(Attached(str(path), lines, selection, problems))
+
+
+def _problem(diagnostic: Diagnostic) -> str:
+    source = f" ({diagnostic.source})" if diagnostic.source else ""
+    return f"line {diagnostic.range.start.line + 1}: {diagnostic.message}{source}"

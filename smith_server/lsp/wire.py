@@ -217,6 +217,8 @@ class Wire(LanguageServerProtocol):
             self._send(self._converter.unstructure(data))
 
     def _in_wire_spelling(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._in_wire_spelling(item) for item in value]
         return self._converter.unstructure(value) if hasattr(value, "__attrs_attrs__") else value
 
     def _send(self, message: dict[str, Any]) -> int:

@@ -7,6 +7,8 @@ from smith_server.core.tool import Effect
 from smith_server.policy.matrix import check_tool
 
 _ASKED = frozenset({Effect.EDIT, Effect.EXECUTE, Effect.NETWORK})
+_FREE = frozenset({"web_search"})
+"""Tools that are free whatever their effect: a search goes to the service that the person has set up."""
 
 
 class RolePolicy:
@@ -21,7 +23,7 @@ class RolePolicy:
         """Allow, ask or deny; the reason names what decided."""
         if check_tool(self._role, name) == "deny":
             return Verdict("deny", f"the role {self._role} has no {name}")
-        if effect not in _ASKED:
+        if effect not in _ASKED or name in _FREE:
             return Verdict("allow", f"{name} changes nothing")
         if self._mode == "auto":
             return Verdict("allow", 'approval.mode = "auto"')

@@ -57,3 +57,21 @@ def resolve_role(name: str, roles: Sequence[Role] = ROLES) -> Role:
 def active_role(asked: str, configured: str, roles: Sequence[Role] = ROLES) -> Role:
     """The role of a turn: what was asked for with it, else what is configured, else `direct`."""
     return resolve_role(asked or configured or DEFAULT_ROLE, roles)
+
+
+class RoleCatalog(Struct, frozen=True):
+    """The service `role`: the roles that there are, in the order in which they are shown."""
+
+    roles: tuple[Role, ...] = ROLES
+
+    def resolve(self, name: str) -> Role:
+        """The role of that name. Raises a `policy` failure `unknown_role`."""
+        return resolve_role(name, self.roles)
+
+    def active(self, asked: str, configured: str) -> Role:
+        """The role of a turn; see `active_role`."""
+        return active_role(asked, configured, self.roles)
+
+    def user_facing(self) -> tuple[str, ...]:
+        """The names of those that a person talks to."""
+        return tuple(role.name for role in self.roles if role.user_facing)

@@ -23,6 +23,17 @@ class Output(Struct, frozen=True):
     lines_left_out: int = 0
 
 
+class Piece(Struct, frozen=True):
+    """Bytes of an output, the first of which is at `start`; before it there may be a gap."""
+
+    start: int
+    data: bytes
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.data)
+
+
 class Kept:
     """Takes any amount of bytes, keeps the first and the last `limit / 2` of them."""
 
@@ -47,9 +58,28 @@ class Kept:
         if len(self._tail) > 2 * self._room:
             del self._tail[: -self._room]
 
+    @property
+    def size(self) -> int:
+        """Bytes that were written in all."""
+        return self._size
+
+    @property
+    def lines(self) -> int:
+        """Lines that were written in all; a last one without its end counts."""
+        return self._newlines + (self._last not in (b"", b"\n"))
+
+    def read(self, since: int, most: int) -> Piece:
+        """At most `most` bytes from the place `since` on, or from behind the gap when it lies in there."""
+        if since < len(self._head):
+            return Piece(since, bytes(self._head[since : since + most]))
+        tail = self._tail[-self._room :]
+        begin = self._size - len(tail)
+        start = max(since, begin)
+        return Piece(start, bytes(tail[start - begin :][:most]))
+
     def output(self) -> Output:
         """What there is so far, as text; a cut never splits a character."""
-        lines = self._newlines + (self._last not in (b"", b"\n"))
+        lines = self.lines
         head, tail = bytes(self._head), bytes(self._tail[-self._room :])
         if len(head) + len(tail) == self._size:
             return Output(clean(head + tail), size=self._size, lines=lines)

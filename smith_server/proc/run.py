@@ -6,7 +6,7 @@ A command that is left in the background by its shell lives on until `Processes.
 import asyncio
 import os
 import signal
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Literal
 
@@ -24,7 +24,10 @@ from smith_server.proc.output import Kept, Output
 
 CANCEL_GRACE = 0.5
 LIMIT_GRACE = 2.0
-"""Seconds between TERM and KILL."""
+KILL_GRACE = 5.0
+"""Seconds between TERM and KILL: on a cancel, at a limit, and when a job is to be ended."""
+
+Ended = Literal["itself", "limit", "cancel", "kill"]
 
 
 class Command(Struct, frozen=True):
@@ -37,13 +40,13 @@ class Command(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """How a command ended: by itself, at its limit, or because it was cancelled.
+    """How a command ended: by itself, at its limit, because it was cancelled, or because somebody ended it.
 
     `signal` names the signal that ended the process ("KILL"), `exit_code` is None then. `left` are
     its processes that are alive: left in the background, or out of our reach after a forced end.
     """
 
-    ended: Literal["itself", "limit", "cancel"]
+    ended: Ended
     exit_code: int | None
     signal: str
     output: Output
@@ -63,6 +66,15 @@ class Processes:
         self.lookout = Lookout(guard)
         """For programs of ours that only look."""
 
+    def start(self, command: Command, take: TakeBytes) -> "Running":
+        """Start `command`, whose output goes to `take`, raw, as it comes. Raises `ToolRefusal` when that fails.
+
+        Whoever starts it has to `let_go` of it.
+        """
+        self._started += 1
+        mark = f"{self._mark}{self._started}."
+        return Running(self._start(command, mark, take), mark, self._let_go)
+
     async def run(self, command: Command, token: CancelToken, take: TakeBytes | None = None) -> Outcome:
         """Run `command` until its process ends; `take` gets the output as it comes, raw.
 
@@ -71,18 +83,16 @@ class Processes:
         it cannot be started.
         """
         kept = Kept(command.keep)
-        self._started += 1
-        mark = f"{self._mark}{self._started}."
-        child = self._start(command, mark, _both(kept.feed, take))
+        running = self.start(command, _both(kept.feed, take))
         try:
-            return await self._finish(command, child, kept, mark)
+            return await _finished(running, command, kept)
         except asyncio.CancelledError:
-            left = await _force(child, mark, CANCEL_GRACE)
+            left = await running.end(CANCEL_GRACE)
             if not token.requested:
                 raise
-            return _outcome("cancel", child, kept, left)
+            return running.outcome("cancel", kept.output(), left)
         finally:
-            self._let_go(child)
+            running.let_go()
 
     async def end_all(self, grace: float = CANCEL_GRACE) -> tuple[Process, ...]:
         """End everything that was started here, what was left in the background too; who is left after that."""
@@ -111,17 +121,6 @@ class Processes:
         self._running.add(child)
         return child
 
-    async def _finish(self, command: Command, child: Child, kept: Kept, mark: str) -> Outcome:
-        try:
-            async with asyncio.timeout(command.limit):
-                await child.exited.wait()
-        except TimeoutError:
-            left = await _force(child, mark, LIMIT_GRACE)
-            return _outcome("limit", child, kept, left)
-        await child.rest()
-        left = () if child.over else living({child.group}, mark)
-        return _outcome("itself", child, kept, left)
-
     def _let_go(self, child: Child) -> None:
         self._running.discard(child)
         self._left.add(child)
@@ -134,13 +133,52 @@ class Processes:
             self._left.discard(child)
 
 
-async def _force(child: Child, mark: str, grace: float) -> tuple[Process, ...]:
-    """End it and all it started, take what it has written; who is left after that."""
-    left = await end({child.group}, mark, grace)
-    if child.group not in {each.pid for each in left}:
-        await child.exited.wait()
-    child.take_rest()
-    return left
+class Running:
+    """A command between its start and the moment when nobody looks after it any more."""
+
+    def __init__(self, child: Child, mark: str, let_go: Callable[[Child], None]) -> None:
+        self._child = child
+        self._mark = mark
+        self._let_go = let_go
+
+    async def exited(self) -> None:
+        """Wait until the process itself has ended."""
+        await self._child.exited.wait()
+
+    async def rest(self) -> tuple[Process, ...]:
+        """Take the last words of one that has ended; which of its processes live on."""
+        await self._child.rest()
+        return () if self._child.over else living({self._child.group}, self._mark)
+
+    async def end(self, grace: float) -> tuple[Process, ...]:
+        """End it and all it started, take what it has written; who is left after that."""
+        left = await end({self._child.group}, self._mark, grace)
+        if self._child.group not in {each.pid for each in left}:
+            await self._child.exited.wait()
+        self._child.take_rest()
+        return left
+
+    def let_go(self) -> None:
+        """Its output is wanted no more. What it left in the background lives on until the session ends."""
+        self._let_go(self._child)
+
+    def outcome(self, ended: Ended, output: Output, left: tuple[Process, ...]) -> Outcome:
+        """How it ended, once it has."""
+        status = self._child.status
+        if status is None or status >= 0:
+            return Outcome(ended, status, "", output, left)
+        return Outcome(ended, None, _signal_name(-status), output, left)
+
+
+async def _finished(running: Running, command: Command, kept: Kept) -> Outcome:
+    try:
+        async with asyncio.timeout(command.limit):
+            await running.exited()
+    except TimeoutError:
+        left = await running.end(LIMIT_GRACE)
+        return running.outcome("limit", kept.output(), left)
+    left = await running.rest()
+    return running.outcome("itself", kept.output(), left)
 
 
 def _both(first: TakeBytes, second: TakeBytes | None) -> TakeBytes:
@@ -153,15 +191,6 @@ def _both(first: TakeBytes, second: TakeBytes | None) -> TakeBytes:
         other(piece)
 
     return take
-
-
-def _outcome(
-    ended: Literal["itself", "limit", "cancel"], child: Child, kept: Kept, left: tuple[Process, ...]
-) -> Outcome:
-    status = child.status
-    if status is None or status >= 0:
-        return Outcome(ended, status, "", kept.output(), left)
-    return Outcome(ended, None, _signal_name(-status), kept.output(), left)
 
 
 def _signal_name(number: int) -> str:

@@ -1,217 +1,231 @@
-"""Settings, conversation and face become the frozen input of one turn, for the conversation or for a child."""
+"""Settings, conversation and services become the frozen input of one turn, for the conversation or for a child."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Protocol, cast
+from typing import cast
 
-import msgspec
 from msgspec import Struct
 
-from smith_server.codebase.explorer import Explorer
-from smith_server.codebase.index import Index
-from smith_server.codebase.ripgrep import Ripgrep
 from smith_server.config import secrets
 from smith_server.config.schema import Settings
-from smith_server.context.prompt import About, system_prompt
 from smith_server.core.budget import Budget
 from smith_server.core.cancel import CancelToken
+from smith_server.core.compaction import Compaction
 from smith_server.core.editor import Editor, Receipt
 from smith_server.core.errors import ToolRefusal
-from smith_server.core.messages import ToolSpec
 from smith_server.core.ports import Approver, Memory, Request, Stored
 from smith_server.core.report import ReportKind
 from smith_server.core.scope import TurnInput
-from smith_server.core.tool import Tool, spec
+from smith_server.core.space import Space
 from smith_server.llm.retry import Retries, RetryRules
 from smith_server.policy.decide import RolePolicy
-from smith_server.policy.denied import denied_paths
 from smith_server.policy.matrix import check_tool
-from smith_server.policy.roles import Role
-from smith_server.proc.run import Processes
 from smith_server.runtime.actor import Actor, Post
-from smith_server.runtime.dispatch import Children, Prepared
-from smith_server.runtime.models import provider_settings
-from smith_server.runtime.providers import Providers
-from smith_server.runtime.repositories import ProjectMemory, Scratchpad
+from smith_server.runtime.compact import Summarizer
+from smith_server.runtime.dispatch import Prepared
+from smith_server.runtime.execution import Scope, context_for
+from smith_server.runtime.handles import Face, Handles
+from smith_server.runtime.jobs import owner_of
+from smith_server.runtime.models import NOTHING_ASKED, Asked, provider_settings
+from smith_server.runtime.providers import Picked, Wish
+from smith_server.runtime.repositories import ProjectMemory, Scratchpad, Todos
+from smith_server.runtime.room import Room
 from smith_server.runtime.session import Inbox, Prompt, Session
 from smith_server.runtime.view import WindowView, rules_of
-from smith_server.store.db import Database
-from smith_server.tools.registry import Parts, all_tools
+from smith_server.runtime.web import web
+from smith_server.tools.bash import Bash, Limits
+from smith_server.tools.exploring import Around
+from smith_server.tools.registry import Parts, Shell
 from smith_server.tools.report import ReportTool
 from smith_server.workspace.paths import locate
-from smith_server.workspace.project import Project, find_project
+from smith_server.workspace.project import Projects
 from smith_server.workspace.texts import Texts
 
-UNKNOWN_WINDOW = 128_000
-"""Tokens of a model of which nothing is known."""
 
+class Ways(Struct, frozen=True):
+    """How what happens in a turn gets out: its events, and waiting until they are stored."""
 
-class Face(Protocol):
-    """What a front-end brings: a name, its open buffers, and a person to ask."""
-
-    name: str
-
-    def editor(self, session: Session) -> Editor: ...
-
-    def approver(self, session: Session) -> Approver: ...
-
-
-class Shared(Struct, frozen=True):
-    """What all turns of a process share. `settings` gives them as they are now for a project."""
-
-    face: Face
-    providers: Providers
-    processes: Processes
-    settings: Callable[[Path], Settings]
-    environ: Mapping[str, str]
-    database: Database
     post: Post
     stored: Stored
-    index: Index
 
 
 class Kept(Struct):
-    """What a conversation keeps from turn to turn: its editor, what it knows of files, its view, its places."""
+    """What a conversation keeps from turn to turn: its editor, what it knows of files, its view."""
 
     session: Session
     editor: Editor
     texts: Texts
-    limit: asyncio.Semaphore
     view: WindowView | None = None
 
 
 class Assembler:
-    """Builds turn inputs."""
+    """Builds turn inputs out of the services."""
 
-    def __init__(self, shared: Shared) -> None:
-        self._shared = shared
+    def __init__(self, handles: Handles, environ: Mapping[str, str], ways: Ways) -> None:
+        self._handles = handles
+        self._environ = environ
+        self._ways = ways
         self._kept: dict[str, Kept] = {}
-        self._specs: dict[tuple[str, float], tuple[ToolSpec, ...]] = {}
+        self._projects = Projects()
 
-    async def turn_input(self, session: Session, role: Role, prompt: Prompt, token: CancelToken) -> TurnInput:
+    async def turn_input(self, session: Session, prompt: Prompt, token: CancelToken) -> TurnInput:
         """The input of a turn of the conversation itself. Raises `AgentFailure` when no model can be had."""
-        settings = self._shared.settings(session.root)
-        kept = self._keep(session, settings)
-        cwd = prompt.cwd or session.root
-        actor = Actor(session.id, session.root, cwd, role, session.talk, session.turn, session.emit)
-        turn = await self._input(actor, kept, kept.texts, prompt.model or session.model, token)
-        return msgspec.structs.replace(turn, inbox=session.inbox)
+        actor = await self._actor(session, prompt.cwd or session.root)
+        kept = self._keep(session, actor.settings)
+        return await self._input(actor, kept, kept.texts, token, Asked(prompt.model or session.model))
 
-    async def system_prompt(self, session: Session, role: Role) -> str:
+    async def system_prompt(self, session: Session) -> str:
         """The system prompt that the next turn of this conversation sends."""
-        actor = Actor(session.id, session.root, session.root, role, session.talk, "", session.emit)
-        return await self._prompt(actor, await asyncio.to_thread(find_project, session.root))
+        return await self._prompt(await self._actor(session, session.root))
+
+    async def compact(self, session: Session, token: CancelToken) -> Compaction:
+        """Shorten what is sent of a conversation that no turn is writing. Raises `Cancelled`."""
+        view = await self._own_view(session, token)
+        record = await view.compact(session.talk.messages)
+        view.used()
+        return record
+
+    async def space(self, session: Session) -> Space:
+        """What takes the space of the next request."""
+        kept = self._kept.get(session.id)
+        # The view of a running turn stays as that turn made it.
+        view = kept.view if kept is not None and session.busy else None
+        return (view or await self._own_view(session, CancelToken())).space(session.talk.messages)
+
+    async def _own_view(self, session: Session, token: CancelToken) -> WindowView:
+        actor = await self._actor(session, session.root)
+        kept = self._keep(session, actor.settings)
+        turn = await self._input(actor, kept, kept.texts, token, Asked(session.model))
+        return cast(WindowView, turn.view)
+
+    def shell(self, session: Session) -> Bash:
+        """Commands of the person: jobs of the conversation, of which the model is told nothing."""
+        settings = self._handles.config.settings(session.root)
+        mask = secrets.mask(self._environ, secrets.variables_of(settings))
+        owner = owner_of("user", session.emit, lambda text: None, mask)
+        return Bash(self._handles.tool.jobs(session.id), owner, _limits(settings))
+
+    async def memory(self, root: Path) -> ProjectMemory | None:
+        """What the project of a folder remembers; None without a project that has an identity."""
+        return self._memory(await self.scope(root))
+
+    async def scope(self, cwd: Path) -> Scope:
+        """Where a turn that is asked from `cwd` works."""
+        return Scope(cwd, await self._projects.find(cwd))
+
+    async def _actor(self, session: Session, cwd: Path) -> Actor:
+        handles = self._handles
+        loaded = handles.config.loaded(session.root)
+        role = handles.role.active(session.role, loaded.settings.active_role or "")
+        context = context_for(session.id, role.name, loaded, handles.by_name())
+        scope = await self.scope(cwd)
+        room = Room(loaded.settings.subagents)
+        return Actor(session.id, session.root, scope, context, role, session.talk, session.turn, session.emit, room)
 
     async def _child(self, kept: Kept, actor: Actor, token: CancelToken) -> Prepared:
-        """The input of a child: texts, list and budget of its own, the conversation's editor and places."""
-        texts = Texts(
-            kept.editor,
-            rebase=self._shared.settings(actor.root).editor.rebase,
-            environment=self._shared.environ,
-        )
-        turn = await self._input(actor, kept, texts, "", token)
-        return Prepared(turn, cast(ReportTool, turn.tools["report"]))
+        """The input of a child: texts, list and budget of its own, the conversation's editor."""
+        texts = Texts(kept.editor, rebase=actor.settings.editor.rebase, environment=self._environ)
+        turn = await self._input(actor, kept, texts, token)
+        end_jobs = partial(self._handles.tool.jobs(actor.conversation).end_of, actor.job)
+        return Prepared(turn, cast(ReportTool, turn.tools["report"]), end_jobs)
 
-    async def _input(self, actor: Actor, kept: Kept, texts: Texts, model: str, token: CancelToken) -> TurnInput:
-        shared, settings = self._shared, self._shared.settings(actor.root)
-        project = await asyncio.to_thread(find_project, actor.cwd)
-        provider, model = await shared.providers.pick(settings, model, actor.role.name, actor.emit)
-        tools = all_tools(self._parts(actor, kept, texts, project, settings))
+    async def _input(
+        self, actor: Actor, kept: Kept, texts: Texts, token: CancelToken, asked: Asked = NOTHING_ASKED
+    ) -> TurnInput:
+        handles, settings = self._handles, actor.settings
+        wish = Wish(settings, asked, actor.role, partial(handles.config.written, actor.root))
+        picked = await handles.model.pick(wish, actor.emit)
+        provider = picked.provider
+        inbox = Inbox() if actor.job else kept.session.inbox
+        mask = secrets.mask(self._environ, secrets.variables_of(settings))
+        owner = owner_of(actor.job, actor.emit, inbox.note, mask)
+        shell = Shell(handles.tool.jobs(actor.conversation), owner, _limits(settings))
+        tools = handles.tool.tools(self._parts(actor, kept, texts, shell))
+        without = ("dispatch",) if actor.room.is_closed_at(actor.depth) else ()
         own = provider_settings(settings, provider.name)
         frame = Request(
-            model,
-            await self._prompt(actor, project),
+            picked.selected.model,
+            await self._prompt(actor),
             (),
-            self._offered(actor.role, tools, settings.bash.timeout),
+            handles.tool.offered(actor.role, tools, without),
             own.max_output_tokens,
             own.temperature,
             settings.defaults.stream,
         )
         return TurnInput(
             provider=provider,
-            view=self._view(actor, kept, settings, frame),
+            view=self._view(actor, kept, frame, picked, token),
             tools=tools,
             policy=RolePolicy(actor.role.row, settings.approval.mode),
-            approver=_approver(shared.face, kept.session, actor),
+            approver=_approver(handles.ui, kept.session, actor),
             editor=kept.editor,
-            inbox=Inbox(),
+            inbox=inbox,
             retries=Retries(_retry_rules(settings)),
-            stored=shared.stored,
+            stored=self._ways.stored,
             token=token,
-            cwd=actor.cwd,
-            mask=secrets.mask(shared.environ, secrets.variables_of(settings)),
+            cwd=actor.scope.cwd,
+            mask=mask,
             adopt=partial(_adopt, texts),
             budget=Budget(settings.tool_step_budget, settings.max_requests),
             save_before_run=settings.editor.save_before_run,
         )
 
-    def _parts(self, actor: Actor, kept: Kept, texts: Texts, project: Project | None, settings: Settings) -> Parts:
-        scratchpad = Scratchpad(self._shared.database, actor.conversation)
+    def _parts(self, actor: Actor, kept: Kept, texts: Texts, shell: Shell) -> Parts:
+        handles, settings = self._handles, actor.settings
+        scratchpad = Scratchpad(handles.persistence, actor.conversation)
         prepare = partial(self._child, kept)
         return Parts(
             texts,
-            self._explorer(actor, kept, texts, settings),
-            self._shared.processes,
+            self._around(actor, kept, texts),
+            shell,
+            web(settings, self._environ, handles.tool.wire),
             scratchpad,
-            self._memory(project),
-            Children(actor, prepare, self._shared.post, scratchpad, kept.limit),
-            settings.bash.timeout,
-            settings.bash.max_output_bytes,
+            self._memory(actor.scope),
+            handles.dispatch.children(actor, prepare, self._ways.post, scratchpad),
+            Todos(handles.persistence, actor.conversation, actor.job, actor.emit),
             cast(ReportKind, actor.role.row) if actor.job else None,
         )
 
-    def _explorer(self, actor: Actor, kept: Kept, texts: Texts, settings: Settings) -> Explorer:
-        """Lists files once for this turn, and keeps from the model what rules keep from `read`."""
-        home = Path(self._shared.environ.get("HOME", "/"))
-        denied = denied_paths(settings.approval.deny, actor.root, home)
-        ripgrep = Ripgrep(self._shared.processes.lookout)
-        return Explorer(ripgrep, kept.editor, denied, lambda: texts.created, self._shared.index)
+    def _around(self, actor: Actor, kept: Kept, texts: Texts) -> Around:
+        tool, home = self._handles.tool, Path(self._environ.get("HOME", "/"))
+        deny = actor.settings.approval.deny
+        created = partial(tuple, texts.created)
+        return Around(tool.processes.lookout, kept.editor, deny, actor.root, home, created, tool.known)
 
-    def _memory(self, project: Project | None) -> Memory | None:
-        return ProjectMemory(self._shared.database, project.id) if project is not None and project.id else None
+    def _memory(self, scope: Scope) -> ProjectMemory | None:
+        return ProjectMemory(self._handles.persistence, scope.project_id) if scope.project_id else None
 
-    async def _prompt(self, actor: Actor, project: Project | None) -> str:
-        settings = self._shared.settings(actor.root)
-        memory = self._memory(project)
-        entries = await memory.list() if memory is not None else ()
-        about = About(actor.cwd, project, settings.index_file, tuple(entries))
-        return await asyncio.to_thread(system_prompt, actor.role.prompt_profile, about)
+    async def _prompt(self, actor: Actor) -> str:
+        memory: Memory | None = self._memory(actor.scope)
+        return await self._handles.prompt.build(actor.role, actor.scope, memory, actor.settings.index_file)
 
-    def _offered(self, role: Role, tools: Mapping[str, Tool], seconds: float) -> tuple[ToolSpec, ...]:
-        """What the model of a role is told of its tools; described once."""
-        key = (role.name, seconds)
-        if key not in self._specs:
-            offered = [tool for name, tool in tools.items() if check_tool(role.row, name) == "allow"]
-            self._specs[key] = tuple(map(spec, offered))
-        return self._specs[key]
-
-    def _view(self, actor: Actor, kept: Kept, settings: Settings, frame: Request) -> WindowView:
+    def _view(self, actor: Actor, kept: Kept, frame: Request, picked: Picked, token: CancelToken) -> WindowView:
         """A conversation keeps its view, so that a request goes on where the last one ended."""
         rules = rules_of(
-            settings.context_management,
+            actor.settings.context_management,
             can_recall=check_tool(actor.role.row, "recall") == "allow",
-            window=UNKNOWN_WINDOW,
-            output_limit=frame.max_output_tokens or 0,
+            window=picked.selected.context_window,
+            output_limit=frame.max_output_tokens or picked.selected.max_output_tokens or 0,
         )
         view = None if actor.job else kept.view
         if view is None or view.rules != rules:
-            view = WindowView(rules, actor.emit)
+            records = () if actor.job else kept.session.compactions
+            view = WindowView(rules, actor.emit, records, view.factor if view is not None else 1.0)
         if not actor.job:
             kept.view = view
-        view.use(frame)
+        view.use(frame, Summarizer(picked.provider, frame, token))
         return view
 
     def _keep(self, session: Session, settings: Settings) -> Kept:
         kept = self._kept.get(session.id)
         if kept is None:
-            editor = self._shared.face.editor(session)
-            texts = Texts(editor, rebase=settings.editor.rebase, environment=self._shared.environ)
+            editor = self._handles.ui.editor(session)
+            texts = Texts(editor, rebase=settings.editor.rebase, environment=self._environ)
             editor.on_late(lambda change, receipt: _late(session, texts, change, receipt))
-            limit = asyncio.Semaphore(settings.subagents.max_parallel)
-            kept = self._kept[session.id] = Kept(session, editor, texts, limit)
+            kept = self._kept[session.id] = Kept(session, editor, texts)
         return kept
 
 
@@ -219,6 +233,11 @@ def _approver(face: Face, session: Session, actor: Actor) -> Approver:
     """Questions of a child carry its job."""
     approver = face.approver(session)
     return session.approvals.asked_by(actor.emit) if approver is session.approvals else approver
+
+
+def _limits(settings: Settings) -> Limits:
+    bash = settings.bash
+    return Limits(bash.timeout, bash.max_background_jobs, bash.max_output_bytes)
 
 
 def _retry_rules(settings: Settings) -> RetryRules:

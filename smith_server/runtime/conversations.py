@@ -7,9 +7,10 @@ from pathlib import Path
 import apsw
 from msgspec import Struct
 
+from smith_server.core.compaction import Compaction
 from smith_server.core.errors import AgentFailure, failure
 from smith_server.core.messages import Message, Usage
-from smith_server.store import conversations, lease, turns, usage
+from smith_server.store import compaction, conversations, lease, turns, usage
 from smith_server.store.conversations import Header
 from smith_server.store.db import Database
 from smith_server.store.holder import Holder
@@ -35,6 +36,7 @@ class Opened(Struct, frozen=True):
     role: str = ""
     model: str = ""
     lease: Lease | None = None
+    compactions: tuple[Compaction, ...] = ()
 
 
 class Shelf:
@@ -87,7 +89,8 @@ class Shelf:
 
     async def release(self, names: Iterable[str]) -> None:
         """Let other processes write these conversations."""
-        await self._database.call(partial(self._release, list(names)))
+        if held := list(names):
+            await self._database.call(partial(self._release, held))
 
     def _last(self, root: str, connection: apsw.Connection) -> Opened | None:
         name = conversations.pointer(connection, root)
@@ -118,6 +121,7 @@ class Shelf:
             header.role or "",
             header.model or "",
             taken,
+            compaction.load(connection, name),
         )
 
     def _release(self, names: list[str], connection: apsw.Connection) -> None:

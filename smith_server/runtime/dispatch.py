@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from smith_server.core.cancel import CancelToken
 from smith_server.core.conversation import Conversation, turn_number
-from smith_server.core.errors import AgentFailure, Cancelled, agent_error, failure
+from smith_server.core.errors import AgentError, AgentFailure, Cancelled, agent_error, failure
 from smith_server.core.events import (
     DispatchFinished,
     DispatchStarted,
@@ -37,26 +37,32 @@ REMINDER = "Your work is not delivered yet: only a call of `report` does that. C
 
 
 class Prepared(Struct, frozen=True):
-    """A child ready to run: its input, and the tool that takes its report."""
+    """A child ready to run: its input, the tool that takes its report, and what ends the commands it leaves running."""
 
     turn: TurnInput
     report: ReportTool
+    end_jobs: Callable[[], Awaitable[None]]
 
 
 Prepare = Callable[[Actor, CancelToken], Awaitable[Prepared]]
 
 
-class Children:
-    """Runs jobs for one actor. At most `limit` run at a time in the whole conversation."""
+class Dispatching:
+    """The service `dispatch`: gives whoever takes a turn the means to send others."""
 
-    def __init__(
-        self, parent: Actor, prepare: Prepare, post: Post, scratchpad: Scratchpad, limit: asyncio.Semaphore
-    ) -> None:
+    def children(self, parent: Actor, prepare: Prepare, post: Post, scratchpad: Scratchpad) -> "Children":
+        """What runs the jobs of `parent`."""
+        return Children(parent, prepare, post, scratchpad)
+
+
+class Children:
+    """Runs jobs for one actor, as far as there is room."""
+
+    def __init__(self, parent: Actor, prepare: Prepare, post: Post, scratchpad: Scratchpad) -> None:
         self._parent = parent
         self._prepare = prepare
         self._post = post
         self._scratchpad = scratchpad
-        self._limit = limit
 
     async def dispatch(self, job: Job, context: ToolContext) -> ToolResult:
         """Run `job` to its report; see `core/ports.py`. A cancel ends the child, and its report says so."""
@@ -64,6 +70,8 @@ class Children:
             targets = ", ".join(self._parent.role.dispatch_targets) or "nobody"
             text = f"The role {self._parent.role.name} may not send {job.role!r}; it may send: {targets}."
             raise failure("policy", "dispatch_denied", text)
+        if (refused := self._parent.room.take(self._parent.depth)) is not None:
+            return _refused(job, refused)
         token = context.token.child()
         work = asyncio.create_task(self._run(job, context, token), name=f"child {job.role}")
         try:
@@ -89,7 +97,7 @@ class Children:
 
     def _place(self) -> "asyncio.Semaphore | _Anywhere":
         """A child of a child runs in its parent's place: it would wait for itself otherwise."""
-        return self._limit if self._parent.depth == 0 else _Anywhere()
+        return self._parent.room.parallel if self._parent.depth == 0 else _Anywhere()
 
     async def _turn(self, child: Actor, task: str, token: CancelToken) -> tuple[TurnEnd, Report]:
         child.emit(TurnStarted(text=task))
@@ -104,12 +112,10 @@ class Children:
         """The child's turn, and a second one after a reminder; `tool` gets what took its report."""
         prepared = await self._prepare(child, token)
         tool.append(prepared.report)
-        end = await run_turn(prepared.turn, child.talk, child.emit)
-        if end.stop_reason != "completed" or prepared.report.taken is not None:
-            return end
-        _say(child, REMINDER)
-        again = await run_turn(prepared.turn, child.talk, child.emit)
-        return msgspec.structs.replace(again, usage=end.usage + again.usage)
+        try:
+            return await _reported(child, prepared)
+        finally:
+            await prepared.end_jobs()
 
     async def _result(self, child: Actor, end: TurnEnd, report: Report) -> ToolResult:
         """The report as the parent's model reads it, kept under `dispatch/<job>`."""
@@ -131,6 +137,22 @@ class Children:
             mutation="unknown" if cancelled else "none",
             recall_key=key,
         )
+
+
+async def _reported(child: Actor, prepared: Prepared) -> TurnEnd:
+    end = await run_turn(prepared.turn, child.talk, child.emit)
+    if end.stop_reason != "completed" or prepared.report.taken is not None:
+        return end
+    _say(child, REMINDER)
+    again = await run_turn(prepared.turn, child.talk, child.emit)
+    return msgspec.structs.replace(again, usage=end.usage + again.usage)
+
+
+def _refused(job: Job, error: AgentError) -> ToolResult:
+    """A report that nobody made: no child was begun."""
+    report = unreported(cast(ReportKind, resolve_role(job.role).row), error, "")
+    told = {"role": job.role, **msgspec.to_builtins(report)}
+    return ToolResult(msgspec.json.encode(told, order="sorted").decode(), error.message, ok=False, code=error.code)
 
 
 class _Anywhere:

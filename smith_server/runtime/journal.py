@@ -11,9 +11,12 @@ from functools import partial
 from pathlib import Path
 
 import apsw
+import msgspec
 
+from smith_server.core.conversation import turn_of
 from smith_server.core.errors import AgentError, AgentFailure, agent_error
 from smith_server.core.events import (
+    ContextCompacted,
     Envelope,
     Event,
     MessageAdded,
@@ -28,6 +31,7 @@ from smith_server.core.events import (
     TurnCompleted,
     TurnFailed,
     TurnStarted,
+    UsageUpdated,
 )
 from smith_server.core.messages import Usage
 from smith_server.runtime.bus import ends_turn
@@ -35,9 +39,11 @@ from smith_server.store import conversations, lease, turns
 from smith_server.store.conversations import Header
 from smith_server.store.db import Database
 from smith_server.store.holder import Holder
+from smith_server.store.keys import new_id
 from smith_server.store.lease import Lease
 from smith_server.store.transaction import transaction
 from smith_server.store.writes import (
+    AddCompaction,
     AddMessage,
     AddPiece,
     CloseTurn,
@@ -89,6 +95,11 @@ class Journal:
         """Wait until everything taken so far is stored, or the store has been given up on."""
         await self._settle(CALL_SECONDS)
 
+    async def begin(self, conversation: str) -> None:
+        """Give a conversation that has had no turn yet its place in the store."""
+        if conversation in self._roots:
+            await self._database.call(partial(self._create, name=conversation))
+
     async def _settle(self, seconds: float) -> None:
         if self._task is None or self._task.done():
             if not self._backlog:
@@ -125,25 +136,34 @@ class Journal:
     def _apply(self, writes: list[Write], ends: bool, connection: apsw.Connection) -> None:
         with transaction(connection, ends):
             for write in writes:
-                if isinstance(write, OpenTurn) and write.conversation in self._roots:
-                    self._create(connection, write)
+                if isinstance(write, OpenTurn) and not write.job and write.conversation in self._roots:
+                    self._create(connection, write.conversation)
+                    self._use(connection, write.conversation, write.prompt)
             tokens = {name: held.token for name, held in self.leases.items()}
             turns.apply(connection, writes, full_sync=ends, tokens=tokens)
 
-    def _create(self, connection: apsw.Connection, write: OpenTurn) -> None:
-        """The first turn of a conversation brings its header, the right to write it, and its place as the last one."""
-        if conversations.get(connection, write.conversation) is not None:
+    def _create(self, connection: apsw.Connection, name: str) -> None:
+        """The header of a conversation, and the right to write it."""
+        if conversations.get(connection, name) is not None:
             return
-        root = self._roots[write.conversation]
+        root = self._roots[name]
         project = find_project(Path(root))
         identity = project.id if project is not None and project.id else None
-        header = Header(write.conversation, root, _title(write.prompt), project_id=identity)
-        conversations.create(connection, header)
-        self.leases[write.conversation] = lease.take(connection, write.conversation, self._holder, self._face)
+        conversations.create(connection, Header(name, root, project_id=identity))
+        self.leases[name] = lease.take(connection, name, self._holder, self._face)
+
+    def _use(self, connection: apsw.Connection, name: str, prompt: str) -> None:
+        """The first turn of a conversation gives it a title, and makes it the one to go on with."""
+        if turns.next_turn(connection, name) > 1:
+            return
+        header = conversations.get(connection, name)
+        if header is not None and not header.title:
+            conversations.set_title(connection, name, _title(prompt))
+        root = self._roots[name]
         last = conversations.pointer(connection, root)
         other = lease.held(connection, last) if last else None
         if other is None or other.holder == self._holder:
-            conversations.point(connection, root, write.conversation)
+            conversations.point(connection, root, name)
 
     def _tell(self, error: AgentError) -> None:
         """Once until the store works again; the conversation is the one that waits."""
@@ -162,13 +182,28 @@ class Journal:
                 yield DropPieces(name, message, job)
             case MessageAdded(message):
                 yield AddMessage(name, message, job)
+            case ContextCompacted():
+                yield from self._compacted(envelope, event)
             case RequestStarted(model, provider):
                 self._models[name, job] = (model, provider)
+            case UsageUpdated(turn_usage):
+                # What a turn has used by now is known even if its process is killed.
+                yield self._usage(envelope, turn_usage)
             case SessionStarted(root, resumed):
                 if not resumed:
                     self._roots[name] = root
             case _:
                 yield from self._prompt(envelope, event)
+
+    def _compacted(self, envelope: Envelope, event: ContextCompacted) -> Iterator[Write]:
+        """A child's view ends with it and is not stored. Outside a turn the summary is an expense of its own."""
+        if envelope.job:
+            return
+        if event.steps:
+            yield AddCompaction(envelope.conversation, event.record)
+        if not envelope.turn and event.usage.requests:
+            turn = turn_of(event.record.upto)
+            yield SetUsage(envelope.conversation, turn, event.usage, new_id(), "summary")
 
     def _prompt(self, envelope: Envelope, event: Event) -> Iterable[Write]:
         """What becomes of prompts: they wait, are dropped, open a turn, and the turn ends."""
@@ -195,30 +230,34 @@ class Journal:
             depth=bool(envelope.job) + bool(envelope.parent),
         )
 
+    def _usage(self, envelope: Envelope, used: Usage) -> SetUsage:
+        model, _ = self._models.get((envelope.conversation, envelope.job), ("", ""))
+        return SetUsage(envelope.conversation, envelope.turn, used, envelope.job or "parent", envelope.role, model)
+
     def _end(self, envelope: Envelope, event: Event) -> Iterable[Write]:
         ended = _ended(event)
         if ended is None:
             return ()
-        state, usage, record = ended
-        model, _ = self._models.pop((envelope.conversation, envelope.job), ("", ""))
-        return (
-            SetUsage(envelope.conversation, envelope.turn, usage, envelope.job or "parent", envelope.role, model),
-            CloseTurn(envelope.conversation, envelope.turn, state, envelope.job, dict(record)),
-        )
+        state, usage, why = ended
+        used = self._usage(envelope, usage)
+        model, provider = self._models.pop((envelope.conversation, envelope.job), ("", ""))
+        record = {**why, "model": model, "provider": provider, "usage": msgspec.to_builtins(usage)}
+        return used, CloseTurn(envelope.conversation, envelope.turn, state, envelope.job, record)
 
 
 def _taken(envelope: Envelope, queued: str) -> Iterable[Write]:
     return (DropPrompt(envelope.conversation, queued),) if queued else ()
 
 
-def _ended(event: Event) -> tuple[TurnState, Usage, dict[str, object]] | None:
+def _ended(event: Event) -> tuple[TurnState, Usage, dict[str, str]] | None:
+    """The state of the turn that `event` ends, what it used, and why it ended."""
     match event:
-        case TurnCompleted(_, usage):
-            return "completed", usage, {}
+        case TurnCompleted(stop_reason, usage):
+            return "completed", usage, {"stop_reason": stop_reason}
         case TurnCancelled(usage):
-            return "cancelled", usage, {}
+            return "cancelled", usage, {"stop_reason": "cancelled"}
         case TurnFailed(error, usage):
-            return "error", usage, {"code": error.code, "message": error.message}
+            return "error", usage, {"stop_reason": "error", "code": error.code, "message": error.message}
         case _:
             return None
 

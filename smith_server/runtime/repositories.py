@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from functools import partial
 
-from smith_server.core.ports import Entry
-from smith_server.store import memory, notes
+from smith_server.core.events import TodosUpdated
+from smith_server.core.ports import Emit, Entry
+from smith_server.core.todos import Todo
+from smith_server.store import memory, notes, todos
 from smith_server.store.db import Database
 from smith_server.store.notes import scratchpad_id
 
@@ -53,3 +55,21 @@ class ProjectMemory:
 
     async def delete(self, key: str) -> bool:
         return await self._database.call(partial(memory.delete, project=self._project, name=key))
+
+
+class Todos:
+    """The plan of one actor; `emit` tells people of each change."""
+
+    def __init__(self, database: Database, conversation: str, job: str, emit: Emit) -> None:
+        self._database = database
+        self._conversation = conversation
+        self._job = job
+        self._emit = emit
+
+    async def put(self, plan: Sequence[Todo]) -> None:
+        write = partial(todos.put, conversation=self._conversation, todos=plan, job=self._job)
+        await self._database.call(write)
+        self._emit(TodosUpdated(todos=tuple(plan)))
+
+    async def list(self) -> Sequence[Todo]:
+        return await self._database.call(partial(todos.listed, conversation=self._conversation, job=self._job))

@@ -5,13 +5,16 @@ import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from smith_server.core.cancel import CancelToken
+from smith_server.core.compaction import Compaction
 from smith_server.core.conversation import Conversation
 from smith_server.core.errors import failure, public
 from smith_server.core.events import (
+    ContextCompacted,
     Envelope,
     ErrorReported,
     Event,
@@ -27,9 +30,13 @@ from smith_server.core.turn import TurnEnd, run_turn
 from smith_server.runtime.approvals import Approvals
 from smith_server.runtime.bus import Bus
 from smith_server.runtime.ending import ended, last_event
+from smith_server.runtime.errands import Errands
+from smith_server.runtime.lifecycle import Life
 from smith_server.runtime.outcome import CancelOutcome, TurnOutcome, TurnRecord
 
 CANCEL_SECONDS = 0.5
+
+T = TypeVar("T")
 
 
 class Prompt(Struct, frozen=True):
@@ -43,12 +50,19 @@ class Prompt(Struct, frozen=True):
 
 
 class Ticket(Struct, eq=False):
-    """A prompt in line; `done` gets the outcome of its turn. `waited` when it did not run at once."""
+    """A prompt in line; `begun` gets the id of its turn, `done` the outcome. `waited` when it did not run at once."""
 
     id: str
     prompt: Prompt
+    begun: asyncio.Future[str]
     done: asyncio.Future[TurnOutcome]
     waited: bool = True
+
+    @classmethod
+    def of(cls, prompt: Prompt, name: str = "", *, waited: bool = True) -> "Ticket":
+        """A ticket for `prompt`, with a name of its own unless it has one."""
+        loop = asyncio.get_running_loop()
+        return cls(name or secrets.token_urlsafe(9), prompt, loop.create_future(), loop.create_future(), waited)
 
 
 class Inbox:
@@ -80,7 +94,8 @@ class Inbox:
 class Session:
     """One conversation at work. `prepare` makes the input of a turn and may raise `AgentFailure`.
 
-    `role` and `model` are those that the person chose for it, "" for the configured ones.
+    `role` and `model` are those that the person chose for it, "" for the configured ones; `compactions`
+    say what of `talk` is not sent any more.
     """
 
     def __init__(
@@ -95,13 +110,18 @@ class Session:
         self.root = root
         self.talk = talk
         self.inbox = Inbox()
+        self.compactions: list[Compaction] = []
         self.approvals = Approvals(self.emit)
+        self.errands = Errands()
+        self._attached: list[str] = []
         self._bus = bus
         self._prepare = prepare
         self.role = ""
         self.model = ""
+        self.life = Life()
         self._queue: deque[Ticket] = deque()
         self._task: asyncio.Task[None] | None = None
+        self._beside: CancelToken | None = None
         self._running: tuple[TurnRecord, CancelToken, Ticket] | None = None
 
     @property
@@ -119,10 +139,11 @@ class Session:
 
         Raises a `policy` failure `turn_active` when busy and not allowed to wait.
         """
+        self.life.require_running()
         if self.busy and not queue:
             raise failure("policy", "turn_active", "A turn is running. Cancel it, or send the prompt with `queue`.")
-        waits = self.busy
-        ticket = Ticket(secrets.token_urlsafe(9), prompt, asyncio.get_running_loop().create_future(), waits)
+        waits, prompt = self.busy, self._with_attached(prompt)
+        ticket = Ticket.of(prompt, waited=waits)
         self._queue.append(ticket)
         if waits:
             self.emit(PromptQueued(id=ticket.id, text=prompt.text))
@@ -131,22 +152,57 @@ class Session:
             self._task = asyncio.create_task(self._work(), name=f"session {self.id}")
         return ticket
 
+    def attach(self, text: str) -> None:
+        """Let the next prompt carry `text`."""
+        self._attached.append(text)
+
     def hold(self, prompts: Iterable[tuple[str, str]]) -> None:
         """Put back prompts (id, text) that waited when an earlier process ended; they run before the next one."""
         for name, text in prompts:
-            self._queue.append(Ticket(name, Prompt(text), asyncio.get_running_loop().create_future()))
+            self._queue.append(Ticket.of(Prompt(text), name))
 
     def waiting(self) -> Sequence[tuple[str, str]]:
         """The prompts in line: id and text."""
         return [(ticket.id, ticket.prompt.text) for ticket in self._queue]
 
+    async def alone(self, work: Callable[[CancelToken], Awaitable[T]]) -> T:
+        """Do something that no turn may come between: prompts wait for it in line, a cancel asks it to stop.
+
+        Raises a `policy` failure `turn_active` when busy.
+        """
+        self.life.require_running()
+        if self.busy:
+            raise failure("policy", "turn_active", "A turn is running. Cancel it first.")
+        self._beside = CancelToken()
+        job = asyncio.ensure_future(work(self._beside))
+        self._task = asyncio.create_task(self._after(job), name=f"session {self.id}")
+        try:
+            return await job
+        finally:
+            if not self._queue:
+                await asyncio.wait([self._task])
+
+    async def _after(self, job: asyncio.Future[Any]) -> None:
+        await asyncio.wait([job])
+        self._beside = None
+        await self._work()
+
+    def _with_attached(self, prompt: Prompt) -> Prompt:
+        attached, self._attached = self._attached, []
+        texts = [prompt.attached, *attached] if prompt.attached else attached
+        return structs.replace(prompt, attached="\n\n".join(texts)) if attached else prompt
+
     async def cancel(self) -> CancelOutcome:
-        """Stop the running turn and empty the line; returns when nothing of it runs any more."""
-        return await self._stop(self._drop_queue())
+        """Stop the running turn and errands and empty the line; returns when nothing of it runs any more."""
+        outcome, ended = await asyncio.gather(self._stop(self._drop_queue()), self.errands.cancel())
+        killed = (*outcome.killed, *ended)
+        return structs.replace(outcome, cancelled=outcome.cancelled or bool(ended), killed=killed)
 
     async def _stop(self, dropped: tuple[str, ...]) -> CancelOutcome:
         if self._running is None:
-            return CancelOutcome(bool(dropped), dropped=dropped)
+            if self._beside is not None:
+                self._beside.request()
+            return CancelOutcome(bool(dropped) or self._beside is not None, dropped=dropped)
         record, token, ticket = self._running
         self.emit(TurnCancelRequested())
         token.request()
@@ -161,8 +217,14 @@ class Session:
             self._queue.remove(ticket)
             self._drop(ticket)
 
-    async def close(self) -> None:
+    def start(self) -> None:
+        """Take prompts from now on."""
+        self.life = self.life.start()
+
+    async def close(self, reason: str = "") -> None:
         """End the work of this conversation. Prompts in line stay stored and wait for whoever opens it next."""
+        self.life = self.life.stop(reason)
+        await self.errands.cancel()
         while self._queue:
             self._queue.popleft().done.set_result(TurnOutcome("", "cancelled"))
         await self._stop(())
@@ -188,6 +250,7 @@ class Session:
     async def _turn(self, ticket: Ticket) -> None:
         record, token = TurnRecord(self.talk.begin_turn()), CancelToken()
         self._running = (record, token, ticket)
+        ticket.begun.set_result(record.turn)
         self.emit(TurnStarted(text=ticket.prompt.text, queued=ticket.id if ticket.waited else ""))
         message = UserMessage(self.talk.mint(), ticket.prompt.text, ticket.prompt.attached)
         self.talk.add(message)
@@ -210,7 +273,7 @@ class Session:
 
     async def _next_prompt(self, text: str, *, dropped: bool) -> None:
         """Words that came too late for their turn."""
-        ticket = Ticket(secrets.token_urlsafe(9), Prompt(text), asyncio.get_running_loop().create_future())
+        ticket = Ticket.of(Prompt(text))
         if dropped:
             self._drop(ticket)
             return
@@ -225,4 +288,6 @@ class Session:
         """Post an event of this conversation, and of the running turn if there is one."""
         if self._running is not None:
             self._running[0].see(event)
+        if isinstance(event, ContextCompacted) and event.steps:
+            self.compactions.append(event.record)
         self._bus.emit(Envelope(self.id, self.turn, event))

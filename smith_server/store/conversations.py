@@ -83,7 +83,7 @@ def listed(
     *,
     project: str | None = None,
     limit: int = 50,
-    before: int = _LAST,
+    before: int | None = None,
 ) -> tuple[Header, ...]:
     """The conversations of a root, of a project id in whatever root, or of all, last used first.
 
@@ -93,7 +93,7 @@ def listed(
     where, bound = ("", ()) if place is None else (f"{column} = ? AND", (text_in(place),))
     rows = connection.execute(
         f"SELECT {_HEADER} FROM conversation WHERE {where} used < ? ORDER BY used DESC LIMIT ?",
-        (*bound, before, limit),
+        (*bound, _LAST if before is None else before, limit),
     )
     return tuple(map(_header, rows))
 

@@ -11,12 +11,13 @@ import apsw
 from msgspec import Struct
 
 from smith_server.core.errors import failure
-from smith_server.store import lease, notes
+from smith_server.store import compaction, lease, notes
 from smith_server.store.codec import decode, decode_json, encode, encode_json, kind_of, text_in, text_out
 from smith_server.store.keys import checked, message_key, turn_key
 from smith_server.store.search_index import add_message, change_message
 from smith_server.store.transaction import transaction
 from smith_server.store.writes import (
+    AddCompaction,
     AddMessage,
     AddPiece,
     CloseTurn,
@@ -117,6 +118,8 @@ def _store(connection: apsw.Connection, write: Write, now: float) -> None:
             _add_piece(connection, write)
         case AddMessage():
             _add_message(connection, write, now)
+        case AddCompaction():
+            compaction.add(connection, write.conversation, write.record, now=now)
         case OpenTurn():
             _open_turn(connection, write, now)
         case CloseTurn():

@@ -1,16 +1,21 @@
-"""`bash`: a command line, run to its end or to its limit, and what it wrote."""
+"""`bash`: a command line, run to its end, to a limit, or on in the background; and what it wrote."""
 
+import asyncio
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from smith_server.core.tool import Effect, Preview, ToolContext, ToolResult
+from smith_server.proc.jobs import Job, Jobs, Owner
 from smith_server.proc.live import Live
 from smith_server.proc.living import Process
-from smith_server.proc.run import Command, Outcome, Processes
-from smith_server.tools.output import shorten, visible
+from smith_server.proc.output import Output
+from smith_server.proc.run import CANCEL_GRACE, Command, Outcome
+from smith_server.tools.output import MODEL_BYTES, head_of, shorten, visible
+from smith_server.tools.text import text_of
 
 _MOST_NAMED = 8
 
@@ -19,25 +24,29 @@ class BashArguments(Struct, frozen=True, forbid_unknown_fields=True):
     # No docstring: it would go to the model with every request.
     command: Annotated[str, Meta(pattern=r"\S")]
     timeout: Annotated[float, Meta(ge=1, le=600, description="seconds, then it is ended")] | UnsetType = UNSET
+    background: bool = False
+
+
+class Limits(Struct, frozen=True):
+    """What bounds commands: seconds after which one goes on in the background, jobs at once, bytes that are kept."""
+
+    seconds: float = 120.0
+    jobs: int = 10
+    keep: int = 262_144
 
 
 class Bash:
-    """Runs commands of the model as children of one session.
-
-    `default_limit` is in seconds and holds where the model gives no `timeout`; `keep` is how many
-    bytes of output are kept at all (the model sees `tools.output.MODEL_BYTES` of them).
-    """
+    """Runs commands of the model as jobs of `owner`."""
 
     name = "bash"
     effect = Effect.EXECUTE
     args: type[Struct] = BashArguments
 
-    def __init__(self, processes: Processes, default_limit: float = 120.0, keep: int = 262_144) -> None:
-        text = Path(__file__).with_suffix(".md").read_text(encoding="utf-8").strip()
-        self.text = f"{text} Default timeout {default_limit:g} s."
-        self._processes = processes
-        self._default_limit = default_limit
-        self._keep = keep
+    def __init__(self, jobs: Jobs, owner: Owner, limits: Limits) -> None:
+        self.text = f"{text_of(__file__)} After {limits.seconds:g} s without a timeout it goes on in the background."
+        self._jobs = jobs
+        self._owner = owner
+        self._limits = limits
         self._shell = _shell()
 
     async def preview(self, args: BashArguments, context: ToolContext) -> Preview:
@@ -46,14 +55,43 @@ class Bash:
 
     async def run(self, args: BashArguments, context: ToolContext) -> ToolResult:
         """Run it. A command that fails is a good result; one that was ended is not."""
-        limit = self._default_limit if args.timeout is UNSET else args.timeout
-        command = Command((self._shell, "-c", "--", args.command), context.cwd, limit, self._keep)
+        limit = None if args.timeout is UNSET else args.timeout
+        command = Command((self._shell, "-c", "--", args.command), context.cwd, limit, self._limits.keep)
+        if args.background:
+            self._jobs.check_room(self._limits.jobs)
+            job = self._jobs.start(args.command, command, self._owner)
+            self._jobs.keep(job)
+            return _begun(job)
         live = Live(context.progress)
         try:
-            outcome = await self._processes.run(command, context.token, live.feed)
+            return await self._in_front(args.command, command, context, live.feed)
         finally:
             live.stop()
-        return _result(outcome, limit)
+
+    async def _in_front(
+        self, text: str, command: Command, context: ToolContext, show: Callable[[bytes], None]
+    ) -> ToolResult:
+        job = self._jobs.start(text, command, self._owner, show)
+        try:
+            await job.wait(self._limits.seconds if command.limit is None else None)
+        except asyncio.CancelledError:
+            await job.end("cancel", CANCEL_GRACE)
+            if not context.token.requested:
+                raise
+        return self._result(job, command.limit)
+
+    def _result(self, job: Job, limit: float | None) -> ToolResult:
+        output = job.output()
+        text = shorten(output.head, output.tail, output.bytes_left_out, output.lines_left_out)
+        more = len(output.head) + len(output.tail) > MODEL_BYTES or bool(output.bytes_left_out)
+        if more or not job.is_over:
+            self._jobs.keep(job)
+            job.marks[""] = len(head_of(job.read(0, MODEL_BYTES).data, MODEL_BYTES // 2)) if more else job.size
+        body = text.removesuffix("\n") if text.strip() else "[no output]"
+        if job.outcome is None:
+            return _going_on(job, body, self._limits.seconds, output)
+        notes = [f"bash_output {job.id} shows what was left out"] if more else []
+        return _ended(job.outcome, body, output, limit, notes)
 
 
 def _shell() -> str:
@@ -61,34 +99,51 @@ def _shell() -> str:
     return str(system) if system.exists() else shutil.which("bash") or "/bin/sh"
 
 
-def _result(outcome: Outcome, limit: float) -> ToolResult:
-    output = outcome.output
-    text = shorten(output.head, output.tail, output.bytes_left_out, output.lines_left_out)
-    ending = _ending(outcome, limit)
-    notes = [f"[{note}]" for note in (ending, _left(outcome)) if note]
-    body = text if text.strip() else "[no output]"
-    lines = f"{output.lines} line{'' if output.lines == 1 else 's'}"
+def _begun(job: Job) -> ToolResult:
     return ToolResult(
-        "\n".join([body.removesuffix("\n"), *notes]),
-        f"{(ending or 'exit 0').replace('exit code', 'exit')}, {lines}",
+        f"{job.id} runs in the background. You are told when it has ended.",
+        f"{job.id} in the background",
+        mutation="attempted",
+    )
+
+
+def _going_on(job: Job, body: str, seconds: float, output: Output) -> ToolResult:
+    note = f"[it runs on in the background as {job.id} after {seconds:g} s; you are told when it has ended]"
+    return ToolResult(f"{body}\n{note}", f"{job.id} runs on, {_lines(output)}", mutation="attempted")
+
+
+def _ended(outcome: Outcome, body: str, output: Output, limit: float | None, notes: list[str]) -> ToolResult:
+    ending = how_it_ended(outcome, limit)
+    told = [f"[{note}]" for note in (ending, left_running(outcome), *notes) if note]
+    return ToolResult(
+        "\n".join([body, *told]),
+        f"{(ending or 'exit 0').replace('exit code', 'exit')}, {_lines(output)}",
         ok=outcome.ended == "itself",
-        code={"itself": "", "limit": "timeout", "cancel": "cancelled"}[outcome.ended],
+        code={"itself": "", "limit": "timeout", "cancel": "cancelled", "kill": "killed"}[outcome.ended],
         mutation="attempted" if outcome.ended == "itself" else "unknown",
     )
 
 
-def _ending(outcome: Outcome, limit: float) -> str:
+def _lines(output: Output) -> str:
+    return f"{output.lines} line{'' if output.lines == 1 else 's'}"
+
+
+def how_it_ended(outcome: Outcome, limit: float | None = None) -> str:
     """What there is to say about the end; nothing about a plain success."""
-    if outcome.ended == "cancel":
-        return "cancelled"
-    if outcome.ended == "limit":
-        return f"timed out after {limit:g} s"
+    match outcome.ended:
+        case "cancel":
+            return "cancelled"
+        case "kill":
+            return "ended by bash_kill"
+        case "limit":
+            return f"timed out after {limit:g} s" if limit else "timed out"
     if outcome.signal:
         return f"ended by signal {outcome.signal}"
     return f"exit code {outcome.exit_code}" if outcome.exit_code else ""
 
 
-def _left(outcome: Outcome) -> str:
+def left_running(outcome: Outcome) -> str:
+    """The processes that a command has left behind, by name."""
     if not outcome.left:
         return ""
     named = ", ".join(_named(each) for each in outcome.left[:_MOST_NAMED])

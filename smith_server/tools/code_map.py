@@ -1,23 +1,13 @@
 """`code_map`: what a folder holds, at a glance."""
 
-import asyncio
-from collections.abc import Iterator
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from smith_server.codebase.explorer import Explorer
-from smith_server.codebase.overview import Folder, chosen, folders_of, kinds_of_files, languages, walked
-from smith_server.codebase.rank import order
 from smith_server.core.tool import Effect, Preview, ToolContext, ToolResult
+from smith_server.tools.exploring import Exploring
 from smith_server.tools.output import visible
-from smith_server.tools.room import Room, counted
 from smith_server.tools.text import text_of
-from smith_server.workspace.paths import printable
-
-_MOST_FOLDERS = 120
-_NAMES = 160
-"""Characters of file names that stand behind a folder."""
 
 
 class MapArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -27,15 +17,15 @@ class MapArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CodeMap:
-    """Draws what `explorer` lists."""
+    """Draws what `exploring` lists."""
 
     name = "code_map"
     effect = Effect.READ
     args = MapArguments
     text = text_of(__file__)
 
-    def __init__(self, explorer: Explorer) -> None:
-        self._explorer = explorer
+    def __init__(self, exploring: Exploring) -> None:
+        self._exploring = exploring
 
     async def preview(self, args: MapArguments, context: ToolContext) -> Preview:
         """The folder."""
@@ -43,42 +33,4 @@ class CodeMap:
 
     async def run(self, args: MapArguments, context: ToolContext) -> ToolResult:
         """The languages, then one line per folder: files in all, and the names of those right in it."""
-        area = await asyncio.to_thread(self._explorer.area, args.path, context.cwd)
-        listing = await self._explorer.listing(area)
-        if not listing.paths:
-            return ToolResult("No files here, besides ignored and hidden ones.", "no files")
-        top = await asyncio.to_thread(folders_of, listing.paths)
-        shown = chosen(top, args.depth, _MOST_FOLDERS)
-        room = Room(_MOST_FOLDERS + 10)
-        files = counted(top.total, "file")
-        spoken = languages(listing.paths)
-        room.add(f"{area.shown('') or './'} {files}{f'; {spoken}' if spoken else ''}")
-        room.add(*_names(top, 6 * _NAMES))
-        left = sum(each.path not in shown for each in top.folders.values())
-        unseen = sum(not room.add(_line(folder, hidden)) for folder, hidden in walked(top, shown))
-        return ToolResult(
-            room.text(_left_out(left + unseen), "" if listing.whole else "not all files were listed"), files
-        )
-
-
-def _line(folder: Folder, hidden: int) -> str:
-    inner = f", {counted(hidden, 'folder')} not shown" if hidden else ""
-    names = "".join(f": {names}" for names in _names(folder, _NAMES))
-    return f"{'  ' * (folder.depth - 1)}{printable(folder.name)}/ {folder.total:,}{inner}{names}"
-
-
-def _names(folder: Folder, most: int) -> Iterator[str]:
-    """The names of the files right in a folder on one line; of many, how many of which kind."""
-    text = ""
-    for index, name in enumerate(sorted(folder.files, key=order)):
-        more = f", {printable(name)}" if text else printable(name)
-        if len(text) + len(more) > most:
-            yield f"{text} … {len(folder.files) - index} more ({kinds_of_files(folder.files)})"
-            return
-        text += more
-    if text:
-        yield text
-
-
-def _left_out(folders: int) -> str:
-    return f"{counted(folders, 'folder')} left out: name one as path" if folders else ""
+        return await self._exploring.answer("map", args, context)

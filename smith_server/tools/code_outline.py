@@ -1,20 +1,11 @@
 """`code_outline`: what one file defines."""
 
-import asyncio
-from collections.abc import Sequence
-
 from msgspec import Struct
 
-from smith_server.codebase.explorer import Explorer
-from smith_server.codebase.symbol import VALUES, Symbol
-from smith_server.core.errors import ToolRefusal
 from smith_server.core.tool import Effect, Preview, ToolContext, ToolResult
+from smith_server.tools.exploring import Exploring
 from smith_server.tools.output import visible
-from smith_server.tools.plain import shown
-from smith_server.tools.room import Room, counted
 from smith_server.tools.text import text_of
-
-_MOST_LINES = 400
 
 
 class OutlineArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -23,15 +14,15 @@ class OutlineArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CodeOutline:
-    """Asks `explorer`."""
+    """Asks `exploring`."""
 
     name = "code_outline"
     effect = Effect.READ
     args = OutlineArguments
     text = text_of(__file__)
 
-    def __init__(self, explorer: Explorer) -> None:
-        self._explorer = explorer
+    def __init__(self, exploring: Exploring) -> None:
+        self._exploring = exploring
 
     async def preview(self, args: OutlineArguments, context: ToolContext) -> Preview:
         """The file."""
@@ -39,34 +30,4 @@ class CodeOutline:
 
     async def run(self, args: OutlineArguments, context: ToolContext) -> ToolResult:
         """The definitions as a tree, in the order of the file."""
-        area = await asyncio.to_thread(self._explorer.area, args.path, context.cwd)
-        if not area.file:
-            raise ToolRefusal("is_directory", f"{area.place.name} is a directory. code_map shows what is in it.")
-        symbols = await self._explorer.outline(area)
-        if not symbols:
-            return ToolResult("Nothing is defined here, as far as can be seen.", "no definitions")
-        chosen = _chosen(symbols)
-        room = Room(_MOST_LINES + 1)
-        told = sum(room.add(_line(symbol)) for symbol in chosen)
-        return ToolResult(room.text(_left_out(len(symbols) - told)), counted(len(symbols), "definition"))
-
-
-def _chosen(symbols: Sequence[Symbol]) -> Sequence[Symbol]:
-    """All of them if there is room, else without values, else only what lies less deep."""
-    if len(symbols) <= _MOST_LINES:
-        return symbols
-    solid = [symbol for symbol in symbols if symbol.kind not in VALUES] or list(symbols)
-    for depth in (3, 2, 1, 0):
-        kept = [symbol for symbol in solid if symbol.depth <= depth]
-        if len(kept) <= _MOST_LINES:
-            return kept or solid
-    return [symbol for symbol in solid if symbol.depth == 0] or solid
-
-
-def _line(symbol: Symbol) -> str:
-    lines = f"{symbol.line}-{symbol.end}" if symbol.end > symbol.line else str(symbol.line)
-    return f"{'  ' * symbol.depth}{lines} {shown(symbol.text)}"
-
-
-def _left_out(count: int) -> str:
-    return f"{counted(count, 'definition')} left out: code_symbols with this path finds them by name" if count else ""
+        return await self._exploring.answer("outline", args, context)

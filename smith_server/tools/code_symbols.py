@@ -1,21 +1,15 @@
 """`code_symbols`: where a name is defined, in the whole tree."""
 
-import asyncio
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from smith_server.codebase.area import Area
-from smith_server.codebase.explorer import Explorer
-from smith_server.codebase.matching import Answer, Place, question
 from smith_server.core.tool import Effect, Preview, ToolContext, ToolResult
+from smith_server.tools.exploring import Exploring
 from smith_server.tools.output import visible
-from smith_server.tools.plain import shown
-from smith_server.tools.room import Room, counted
 from smith_server.tools.text import text_of
 
-_MOST = 300
-
+MOST = 300
 Kind = Literal[
     "",
     "class",
@@ -41,19 +35,19 @@ class SymbolsArguments(Struct, frozen=True, forbid_unknown_fields=True):
     query: str
     kind: Kind = ""
     path: str = ""
-    limit: Annotated[int, Meta(ge=1, le=_MOST)] = 40
+    limit: Annotated[int, Meta(ge=1, le=MOST)] = 40
 
 
 class CodeSymbols:
-    """Asks `explorer`."""
+    """Asks `exploring`."""
 
     name = "code_symbols"
     effect = Effect.READ
     args = SymbolsArguments
     text = text_of(__file__)
 
-    def __init__(self, explorer: Explorer) -> None:
-        self._explorer = explorer
+    def __init__(self, exploring: Exploring) -> None:
+        self._exploring = exploring
 
     async def preview(self, args: SymbolsArguments, context: ToolContext) -> Preview:
         """The name, and where."""
@@ -61,34 +55,4 @@ class CodeSymbols:
 
     async def run(self, args: SymbolsArguments, context: ToolContext) -> ToolResult:
         """Path, lines, kind and first line of each definition; equal names first."""
-        area = await asyncio.to_thread(self._explorer.area, args.path, context.cwd)
-        asked = question(args.query, args.kind, args.limit)
-        found = await self._explorer.symbols(asked, area, context.progress)
-        if not found.places:
-            said = "Nothing of this name is defined here. code_grep finds uses, and text in files without a grammar."
-            return ToolResult("\n".join([said, *_unread(found)]), "none")
-        room = Room(args.limit)
-        for place in found.places:
-            if not room.add(_line(area, place)):
-                break
-        return ToolResult(
-            room.text(_left_out(found, len(room.lines)), *_unread(found)), counted(found.total, "definition")
-        )
-
-
-def _line(area: Area, place: Place) -> str:
-    symbol = place.symbol
-    lines = f"{symbol.line}-{symbol.end}" if symbol.end > symbol.line else str(symbol.line)
-    inside = f" of {shown(symbol.parent)}" if symbol.parent else ""
-    return f"{area.shown(place.path)}:{lines}: {symbol.kind}{inside}: {shown(symbol.text)}"
-
-
-def _left_out(found: Answer, told: int) -> str:
-    left = found.total - told
-    if left <= 0:
-        return ""
-    return f"{counted(left, 'more definition')} left out: narrow query, kind or path, or raise limit (up to {_MOST})"
-
-
-def _unread(found: Answer) -> tuple[str, ...]:
-    return (f"[{counted(found.unread, 'file')} could not be looked at in time: name a path]",) if found.unread else ()
+        return await self._exploring.answer("symbols", args, context)

@@ -19,7 +19,7 @@ def shorten(head: str, tail: str = "", bytes_out: int = 0, lines_out: int = 0, l
     whole = head.encode()
     if not bytes_out and not tail and len(whole) <= limit:
         return head
-    first = _head(whole, limit // 2)
+    first = head_of(whole, limit // 2)
     last = _tail(tail.encode() if bytes_out else whole[len(first) :], limit // 2)
     kept = len(first) + len(last)
     bytes_out += len(whole) + len(tail.encode()) - kept
@@ -48,7 +48,8 @@ def _escape(char: str) -> str:
     return f"\\u{ord(char):04x}" if ord(char) <= 0xFFFF else f"\\U{ord(char):08x}"
 
 
-def _head(data: bytes, most: int) -> bytes:
+def head_of(data: bytes, most: int) -> bytes:
+    """The first `most` bytes at most, up to a line end where one is near, never a part of a character."""
     if len(data) <= most:
         return data
     newline = data.rfind(b"\n", max(most - _LINE_SEARCH, 0), most)

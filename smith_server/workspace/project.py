@@ -1,9 +1,10 @@
 """Which project a folder belongs to: the root of its checkout and where that came from.
 
 Only files are read, a few small ones: git itself is not needed, and nothing that a checkout
-configures can run. Blocking, and quick: once per turn.
+configures can run. Blocking, and quick.
 """
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -42,6 +43,33 @@ def find_project(folder: Path) -> Project | None:
     if origin is None:
         return Project(root)
     return Project(root, origin.shown, origin.canonical, project_id(origin.canonical))
+
+
+class Projects:
+    """Finds projects; the files of one are read again only when they changed."""
+
+    def __init__(self) -> None:
+        self._known: dict[Path, tuple[object, Project | None]] = {}
+
+    async def find(self, folder: Path) -> Project | None:
+        """`find_project`, without waiting for a thread where nothing changed since the last time."""
+        now = _stamp(folder)
+        known = self._known.get(folder)
+        if known is None or known[0] != now:
+            known = self._known[folder] = (now, await asyncio.to_thread(find_project, folder))
+        return known[1]
+
+
+def _stamp(folder: Path) -> object:
+    """Changes whenever another project may be found. Where git's files lie elsewhere it always does."""
+    root = project_root(folder)
+    try:
+        git, config = (root / ".git").stat(), (root / ".git" / "config").stat()
+    except NotADirectoryError:
+        return object()
+    except OSError:
+        return str(root), os.path.lexists(root / ".git")
+    return str(root), git.st_ino, config.st_ino, config.st_size, config.st_mtime_ns
 
 
 def _configured_origin(root: Path) -> str:

@@ -14,12 +14,12 @@ SECONDS = 20
 
 
 class Terminal:
-    """`smith WORDS` on a terminal. `shown` is all that it has printed."""
+    """`smith WORDS` on a terminal, in plain lines. `shown` is all that it has printed."""
 
     def __init__(self, world: World, *words: str) -> None:
         self._child = pexpect.spawn(
             sys.executable,
-            ["-m", "smith_server", *words],
+            ["-m", "smith_server", *words, "--no-tui"],
             env=world.environ,
             cwd=str(world.root),
             encoding="utf-8",

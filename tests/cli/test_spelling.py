@@ -8,14 +8,17 @@ from pathlib import Path
 from smith_server.cli.spelling import JsonLines, result, spelled
 from smith_server.cli.streams import Output
 from smith_server.core import events
+from smith_server.core.compaction import Compaction
 from smith_server.core.errors import agent_error
 from smith_server.core.events import Envelope, Event
 from smith_server.core.messages import AssistantMessage, Call, Text, Thinking, ToolMessage, Usage, UserMessage
+from smith_server.core.todos import Todo
 from smith_server.runtime.outcome import TurnOutcome
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "run_json.jsonl"
 USED = Usage(10, 4, 20, 5, 2)
 ERROR = agent_error("transport", "overloaded", "too busy")
+FOLDED = Compaction("t000001.0009", covered=("t000001.0001",), summary="so far")
 PARTS = (Thinking("hm"), Thinking("", "anthropic"), Text("Hello "), Call("c1", "read", "{}"), Text("there."))
 
 EVENTS: tuple[Event, ...] = (
@@ -38,6 +41,12 @@ EVENTS: tuple[Event, ...] = (
     events.CallProgressed(call_id="c1", text="half"),
     events.CallFinished(call_id="c1", name="read", ok=True, summary="1 line", content="one", duration_ms=3),
     events.CallFinished(call_id="c2", name="bash", ok=False, summary="no", code="nobody_to_ask", content="no, no"),
+    events.JobStarted(id="bash-1", command="serve"),
+    events.JobEnded(id="bash-1", state="exited", exit_code=3, seconds=1.5),
+    events.JobEnded(id="bash-1", state="exited"),
+    events.JobEnded(id="bash-1", state="timed_out", exit_code=0),
+    events.JobEnded(id="bash-1", state="killed"),
+    events.TodosUpdated(todos=(Todo("look", "completed"),)),
     events.ApprovalAsked(id="a1", call_id="c1", name="bash", title="ls", saves=("a.py",)),
     events.ApprovalAnswered(id="a1", decision="withdrawn"),
     events.EditWaiting(path="/p/a.py", reason="busy"),
@@ -45,6 +54,8 @@ EVENTS: tuple[Event, ...] = (
     events.DispatchStarted(child="k1", target_role="explorer", task="look"),
     events.DispatchFinished(child="k1", target_role="explorer", status="done", summary="seen"),
     events.ContextTrimmed(elided=3, dropped=1, estimate=900, limit=1000),
+    events.CompactionStarted(estimate=900, limit=800),
+    events.ContextCompacted(record=FOLDED, steps=("summary",), before=900, after=400, covered=7, usage=USED),
     events.UsageUpdated(turn_usage=USED, context=34),
     events.Notice(level="info", text="Using m."),
     events.ErrorReported(error=agent_error("tool", "odd", "odd")),
@@ -54,6 +65,7 @@ EVENTS: tuple[Event, ...] = (
     events.TurnCancelled(usage=USED),
     events.TurnFailed(error=ERROR, usage=USED),
     events.SessionStopped(reason="done"),
+    events.SessionFailed(error=ERROR),
 )
 OUTCOME = TurnOutcome("t000001", "completed", "there.", None, USED, ("bash",))
 

@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from smith_server.lsp.frames import FrameReader, frame
 
@@ -39,14 +39,18 @@ class Client:
 
     @classmethod
     async def start(
-        cls, environ: dict[str, str], cwd: Path, command: Sequence[str] = ("-m", "smith_server", "serve")
+        cls,
+        environ: dict[str, str],
+        cwd: Path,
+        command: Sequence[str] = ("-m", "smith_server", "serve"),
+        errors: IO[bytes] | None = None,
     ) -> "Client":
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             *command,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            stderr=None,
+            stderr=errors,
             env=environ,
             cwd=cwd,
             limit=1 << 24,

@@ -226,9 +226,7 @@ async def test_an_unknown_tool_is_told_to_the_model_with_the_known_ones(world: W
     assert (done.code, finished["code"]) == (0, "unknown_tool")
     known = finished["result"].partition("The tools are: ")[2].rstrip(".").split(", ")
     assert known == sorted(known)
-    assert {"bash", "code_grep", "dispatch", "edit", "note", "read", "recall", "record", "replace", "write"} <= set(
-        known
-    )
+    assert {"bash", "bash_output", "code_grep", "dispatch", "edit", "note", "read", "recall", "record"} <= set(known)
     assert_paired(model.requests[-1].body["messages"])
 
 

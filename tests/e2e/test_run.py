@@ -1,6 +1,7 @@
 """`smith run`: the same job with nobody there, in the hands of a shell."""
 
 import asyncio
+import json
 import secrets
 import signal
 from typing import Any
@@ -274,3 +275,21 @@ async def test_the_key_of_a_provider_reaches_no_command_no_store_no_log_and_no_m
     assert key not in done.out + done.err
     assert key.encode() not in kept
     assert key not in str([request.body for request in model.requests])
+
+
+async def test_a_line_with_a_slash_is_a_command_and_no_model_sees_it(world: World) -> None:
+    world.script(strict=True)
+    done = await smith(world, "run", "/role orchestrator")
+    assert (done.code, done.out, done.err) == (0, "The role is orchestrator from the next prompt on.\n", "")
+    wrong = await smith(world, "run", "/etc/hosts is broken")
+    assert (wrong.code, wrong.out) == (1, "")
+    assert "There is no command /etc/hosts." in wrong.err
+    told = await smith(world, "--json", "run", "/role")
+    assert json.loads(told.out.splitlines()[-1])["text"].startswith("direct")
+
+
+async def test_two_slashes_begin_a_prompt_with_one(world: World) -> None:
+    world.script([{"text": "It looks fine."}])
+    done = await smith(world, "--json", "//etc/hosts is broken")
+    assert done.code == 0
+    assert '"/etc/hosts is broken"' in done.out

@@ -45,7 +45,11 @@ class World:
 
     def use(self, model: LLMock) -> None:
         """Use a model server of somebody else."""
-        self.settings(f'[llm_config]\napi_url = "{model.base_url("openai")}"\nmodel = "mock"\n')
+        self.use_at(model.base_url("openai"))
+
+    def use_at(self, url: str) -> None:
+        """Use the model server at an address."""
+        self.settings(f'[llm_config]\napi_url = "{url}"\nmodel = "mock"\n')
 
     def settings(self, text: str) -> None:
         """Add to the user's settings file."""

@@ -556,3 +556,19 @@ def test_the_words_in_the_buffer_are_not_the_agents_to_colour_outside_the_chat(
         [5, 0, "SmithCodeBlock"],
         [6, 0, "SmithCodeBlock"],
     ]
+
+
+def test_a_command_is_completed_by_what_the_server_knows(editor: TestEditor, server: TestServer, chat: int) -> None:
+    found = [{"text": "direct ", "detail": "Smith"}, {"text": "orchestrator ", "detail": "Tank"}]
+    server.answers["smith.complete"] = lambda argument: {"start": 6, "end": 6, "candidates": found}
+    editor.keys("i/role <Tab>")
+    assert until(lambda: server.commands("smith.complete")) == [{"line": "/role ", "cursor": 6}]
+    until(lambda: editor.nvim.funcs.pumvisible())
+    editor.keys("<Tab><C-y>x")
+    assert until(lambda: editor.nvim.current.line == "/role orchestrator x")
+
+
+def test_a_tab_in_a_prompt_that_is_no_command_is_a_tab(editor: TestEditor, server: TestServer, chat: int) -> None:
+    editor.keys("ia<Tab>b<Esc>")
+    until(lambda: editor.nvim.current.line == "a\tb")
+    assert server.commands("smith.complete") == []

@@ -7,7 +7,7 @@ import pytest
 
 from smith_server.core.cancel import CancelToken
 from smith_server.core.conversation import Conversation
-from smith_server.core.errors import AgentFailure, failure
+from smith_server.core.errors import AgentFailure, Cancelled, failure
 from smith_server.core.events import (
     ApprovalAnswered,
     ApprovalAsked,
@@ -42,6 +42,7 @@ class Stage:
         self.provider = FakeProvider()
         self.changes: dict[str, Any] = {}
         self.session = Session("c1", Path("/nowhere"), Conversation(), self.bus, self.prepare)
+        self.session.start()
 
     async def prepare(self, session: Session, prompt: Prompt, token: CancelToken) -> TurnInput:
         return turn_input(self.provider, token=token, inbox=session.inbox, approver=session.approvals, **self.changes)
@@ -135,6 +136,7 @@ async def test_what_cannot_be_prepared_fails_the_turn_and_keeps_the_prompt(stage
         raise failure("policy", "no_provider", "set a key")
 
     session = Session("c1", Path("/nowhere"), Conversation(), stage.bus, fails)
+    session.start()
     outcome = await (await session.submit(Prompt("hi"))).done
     assert outcome.error is not None
     assert (outcome.stop_reason, outcome.error.code) == ("error", "no_provider")
@@ -250,3 +252,41 @@ async def test_a_note_waits_for_the_next_request(stage: Stage) -> None:
     stage.provider.replies = [answer("well")]
     await (await stage.session.submit(Prompt("1"))).done
     assert [message.text for message in stage.provider.requests[0].messages] == ["1", "[late]"]
+
+
+async def test_work_that_no_turn_may_come_between_lets_prompts_wait(stage: Stage) -> None:
+    gate = asyncio.Event()
+    stage.provider.replies = [answer("after")]
+
+    async def work(token: CancelToken) -> str:
+        await gate.wait()
+        return "done"
+
+    job = asyncio.create_task(stage.session.alone(work))
+    while not stage.session.busy:
+        await asyncio.sleep(0)
+    ticket = await stage.session.submit(Prompt("hi"))
+    with pytest.raises(AgentFailure) as caught:
+        await stage.session.alone(work)
+    assert caught.value.error.code == "turn_active"
+    assert stage.provider.requests == []
+    gate.set()
+    assert (await job, (await ticket.done).text) == ("done", "after")
+    await stage.session.alone(work)
+    assert not stage.session.busy
+
+
+async def test_a_cancel_asks_such_work_to_stop(stage: Stage) -> None:
+    async def work(token: CancelToken) -> None:
+        while True:
+            token.check()
+            await asyncio.sleep(0)
+
+    job = asyncio.create_task(stage.session.alone(work))
+    while not stage.session.busy:
+        await asyncio.sleep(0)
+    assert (await stage.session.cancel()).cancelled
+    with pytest.raises(Cancelled):
+        await job
+    stage.provider.replies = [answer("well")]
+    assert (await (await stage.session.submit(Prompt("again"))).done).text == "well"

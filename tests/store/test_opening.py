@@ -55,7 +55,10 @@ def without_header(path: Path) -> None:
 
 
 def with_a_page_of_nothing(path: Path) -> None:
-    overwrite(path, 4096 * (path.stat().st_size // 8192), bytes(4096))
+    with sqlite3.connect(f"file:{path}?immutable=1", uri=True) as other:
+        ((page,),) = other.execute("SELECT rootpage FROM sqlite_master WHERE name = 'memory'")
+    other.close()
+    overwrite(path, 4096 * (page - 1), bytes(4096))
 
 
 def with_flipped_bytes(path: Path) -> None:

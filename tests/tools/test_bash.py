@@ -11,20 +11,21 @@ from smith_server.core.cancel import CancelToken
 from smith_server.core.errors import Cancelled, ToolRefusal
 from smith_server.core.interrupt import interrupted_by
 from smith_server.core.tool import Effect, Preview, ToolContext, ToolResult, decode_arguments, spec
-from smith_server.proc.guard import Guard
-from smith_server.proc.run import Processes
 from smith_server.tools.bash import Bash, BashArguments
 from smith_server.tools.output import MODEL_BYTES
 from tests.proc.scene import alive, unique_seconds, until
+from tests.tools.shell import Bench, benched
 
 
 @pytest.fixture
-async def bash() -> AsyncIterator[Bash]:
-    guard = Guard()
-    processes = Processes(guard)
-    yield Bash(processes, default_limit=20)
-    await processes.close()
-    guard.close()
+async def bench(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Bench]:
+    async with benched(tmp_path_factory.mktemp("state")) as made:
+        yield made
+
+
+@pytest.fixture
+def bash(bench: Bench) -> Bash:
+    return bench.bash(seconds=20)
 
 
 class Turn:
@@ -96,17 +97,6 @@ async def test_a_timeout_of_the_model_ends_the_command(bash: Bash, turn: Turn) -
     assert alive(seconds) == []
 
 
-async def test_without_a_timeout_the_default_holds(turn: Turn) -> None:
-    guard = Guard()
-    processes = Processes(guard)
-
-    result = await turn.run(Bash(processes, default_limit=0.2), "sleep 1000")
-    await processes.close()
-    guard.close()
-
-    assert result.content == "[no output]\n[timed out after 0.2 s]"
-
-
 async def test_a_cancel_keeps_what_was_done_and_leaves_nothing(bash: Bash, turn: Turn) -> None:
     seconds = unique_seconds()
     task = asyncio.create_task(turn.run(bash, f"echo begun; sleep {seconds} & sleep {seconds}"))
@@ -158,10 +148,10 @@ async def test_of_a_long_output_the_model_sees_both_ends(bash: Bash, turn: Turn)
     result = await turn.run(bash, "seq 200000")
 
     lines = result.content.splitlines()
-    (gap,) = (line for line in lines if line.startswith("["))
+    gap, rest = (line for line in lines if line.startswith("["))
     place = lines.index(gap)
     assert lines[:2] == ["1", "2"]
-    assert lines[-1] == "200000"
+    assert (lines[-2], rest) == ("200000", "[bash_output bash-1 shows what was left out]")
     assert len(result.content) <= MODEL_BYTES + 100
     first, last = int(lines[place - 1]), int(lines[place + 1])
     left_out = len("".join(f"{number}\n" for number in range(first + 1, last)))
@@ -229,5 +219,5 @@ def test_the_model_is_told_of_it_in_few_words(bash: Bash) -> None:
     written = msgspec.json.encode({"name": told.name, "description": told.description, "parameters": told.schema})
 
     assert len(written) <= 600
-    assert re.search(r"Default timeout 20 s", told.description)
+    assert re.search(r"After 20 s without a timeout", told.description)
     assert bash.effect is Effect.EXECUTE

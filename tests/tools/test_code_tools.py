@@ -14,8 +14,17 @@ from smith_server.tools.code_grep import CodeGrep
 from smith_server.tools.code_map import CodeMap
 from smith_server.tools.code_outline import CodeOutline
 from smith_server.tools.code_symbols import CodeSymbols
+from smith_server.tools.exploring import Exploring
 from tests.fakes.editor import FakeEditor
 from tests.tools.calls import call, preview
+
+
+class Ready(Exploring):
+    """One whose explorer is there already."""
+
+    def __init__(self, explorer):
+        self._explorer = explorer
+
 
 TOOLS = (CodeMap, CodeGrep, CodeFiles, CodeSymbols, CodeOutline)
 
@@ -27,7 +36,7 @@ def editor():
 
 @pytest.fixture
 def explorer(editor):
-    return Explorer(Ripgrep(Lookout()), editor)
+    return Ready(Explorer(Ripgrep(Lookout()), editor))
 
 
 @pytest.fixture
@@ -235,7 +244,7 @@ class TestHostileInput:
         monkeypatch.setenv("PATH", f"{folder}:.")
         write(folder, a_py="x\n")
         monkeypatch.chdir(folder)
-        assert (await call(CodeGrep(Explorer(Ripgrep(Lookout()), editor)), folder, pattern="x")).ok
+        assert (await call(CodeGrep(Ready(Explorer(Ripgrep(Lookout()), editor))), folder, pattern="x")).ok
         assert not (folder / "ran").exists()
 
     @pytest.mark.parametrize(
@@ -247,7 +256,7 @@ class TestHostileInput:
         program = tmp_path / "rg"
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)
-        explorer = Explorer(Ripgrep(Lookout(), str(program), seconds=0.3), editor)
+        explorer = Ready(Explorer(Ripgrep(Lookout(), str(program), seconds=0.3), editor))
         results = [
             await call(CodeGrep(explorer), folder, pattern="x"),
             await call(CodeFiles(explorer), folder, query="x"),
@@ -255,7 +264,7 @@ class TestHostileInput:
         assert [result.code for result in results] == [code, code]
 
     async def test_a_missing_search_program_is_a_named_error(self, editor, folder, tmp_path):
-        explorer = Explorer(Ripgrep(Lookout(), str(tmp_path / "none")), editor)
+        explorer = Ready(Explorer(Ripgrep(Lookout(), str(tmp_path / "none")), editor))
         assert (await call(CodeGrep(explorer), folder, pattern="x")).code == "not_started"
 
     @pytest.mark.parametrize(
@@ -274,7 +283,10 @@ class TestHostileInput:
         os.mkfifo(folder / "pipe")
         (folder / "loop").symlink_to("loop")
         (folder / "broken").symlink_to("nowhere")
-        results = [*await every(explorer, folder, "x", path), await call(CodeOutline(explorer), folder, path=path)]
+        results = [
+            *await every(explorer, folder, "x", path),
+            await call(CodeOutline(explorer), folder, path=path),
+        ]
         assert {result.code for result in results} == {code}
 
     async def test_odd_things_in_a_tree_are_passed_over(self, explorer, folder):
@@ -312,7 +324,7 @@ class TestDeniedFiles:
         (folder / "link").symlink_to(folder / "secret")
         rules = ("read(**/*.env)", "read_file(secret)", "code_grep(deep/secret/**)", "bash(rm *)", "read(~/x)")
         denied = denied_paths(rules, folder, tmp_path)
-        explorer = Explorer(Ripgrep(Lookout()), editor, denied, index=Index(None))
+        explorer = Ready(Explorer(Ripgrep(Lookout()), editor, denied, index=Index(None)))
         editor.type(folder / "secret" / "token.py", "def token(): typed\n")
         for result in await every(explorer, folder, "token"):
             assert result.ok
@@ -327,7 +339,7 @@ class TestDeniedFiles:
     async def test_a_link_to_a_folder_does_not_lead_around_a_rule(self, editor, folder, tmp_path):
         write(folder, vault__a__key_py="def token(): pass\n")
         (folder / "way").symlink_to(folder / "vault")
-        explorer = Explorer(Ripgrep(Lookout()), editor, denied_paths(("read(vault/a/**)",), folder, tmp_path))
+        explorer = Ready(Explorer(Ripgrep(Lookout()), editor, denied_paths(("read(vault/a/**)",), folder, tmp_path)))
         results = await every(explorer, folder, "token", "way")
         assert [result.summary for result in results] == ["no files", "no match", "no file", "none"]
 

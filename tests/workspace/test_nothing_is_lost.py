@@ -149,6 +149,30 @@ async def test_an_edit_gives_the_same_text_in_a_buffer_as_on_disk(case, tmp_path
     assert not path.exists()
 
 
+REFUSED = [
+    case
+    for case in CASES
+    if case["expected"].get("error", "file_not_found") not in ("file_not_found", "read_only", "unsupported_encoding")
+    and case["input"]["op"]["kind"] != "lsp"
+    and "target" not in case["input"]
+    and "max_bytes" not in case["input"]
+]
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=[case["id"] for case in REFUSED])
+async def test_what_is_refused_on_disk_is_refused_in_a_buffer(case, tmp_path):
+    given, path = case["input"], tmp_path / "file"
+    text = decode(given["bytes_latin1"].encode("latin-1") * given.get("repeat", 1)).text
+    editor = FakeEditor({path: text})
+    op = given["op"]
+    start = op["after_line"] + 1 if op["kind"] == "insert" else op["start"]
+    edit = LineEdit(op["kind"], start, op.get("end", start - 1), op.get("text", ""))
+    known = {"current": text_hash(text), "stale": "0" * 16, None: ""}[given["hash"]]
+    with pytest.raises(ToolRefusal) as refused:
+        await Texts(editor, environment={"HOME": str(tmp_path)}).change(locate("file", tmp_path), edit, known)
+    assert (refused.value.error.code, editor.buffers[path]) == (case["expected"]["error"], text)
+
+
 @pytest.mark.parametrize("is_open", [True, False], ids=["buffer", "disk"])
 @settings(max_examples=60, deadline=None)
 @given(

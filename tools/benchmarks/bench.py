@@ -13,8 +13,9 @@ class Scale(Struct, frozen=True):
     """How much is measured.
 
     `runs` are processes from start to end, `turns` prompts of one server, `steps` calls of one
-    prompt of which the first and the last `window` behind `warm` are compared. `files` are those of the
-    generated tree, `compared` how many of each language are.
+    prompt of which the first and the last `window` behind `warm` are compared, `grown` the
+    conversations of a large store, `files` those of the generated tree, `compared` how many of each
+    language are.
     """
 
     runs: int = 15
@@ -26,6 +27,7 @@ class Scale(Struct, frozen=True):
     shown: int = 5_000
     stored: int = 10_000
     events: int = 20_000
+    grown: int = 10_000
     files: int = 100_000
     sources: int = 5_000
     outline: int = 10_000
@@ -42,6 +44,7 @@ QUICK = Scale(
     shown=100,
     stored=200,
     events=40,
+    grown=20,
     files=300,
     sources=20,
     outline=300,

@@ -2,17 +2,24 @@
 
 from typing import Annotated, Literal
 
-from smith_server.config.schema.field import LOWER, MOST, Name, Positive, Seconds, Table, about, only
+from smith_server.config.schema.field import LOWER, MOST, NEVER, Name, Positive, Seconds, Table, about, only
 
 
 class Bash(Table, frozen=True, kw_only=True):
     """Shell commands."""
 
-    timeout: Annotated[float, about("Seconds that a command may take.", LOWER, gt=0, le=3600)] = 120
+    timeout: Annotated[
+        float, about("Seconds after which a command goes on in the background.", LOWER, gt=0, le=3600)
+    ] = 120
     max_background_jobs: Annotated[int, about("Commands that run in the background at once.", LOWER, ge=1, le=1000)] = (
         10
     )
-    max_output_bytes: Annotated[int, about("Bytes of output that are kept.", LOWER, ge=1024, le=1 << 28)] = 262144
+    max_output_bytes: Annotated[
+        int, about("Bytes that are kept of the output of one command.", LOWER, ge=1024, le=1 << 28)
+    ] = 262144
+    allowed_keys: Annotated[
+        tuple[Name, ...], about("Variables with keys that commands may see all the same.", NEVER)
+    ] = ()
 
 
 class Web(Table, frozen=True, kw_only=True):

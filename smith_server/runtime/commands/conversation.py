@@ -3,7 +3,6 @@
 import time
 
 from smith_server.core.errors import failure
-from smith_server.policy.roles import ROLES
 from smith_server.runtime.commands.result import Result
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
@@ -21,15 +20,40 @@ async def load(rest: str, session: Session, services: Services) -> Result:
     if not rest:
         return await history("", session, services)
     _idle(session)
-    found = await services.session(await services.full_id(rest, session.root), session.root)
+    name = (await services.library.find(rest, session.root)).id
+    found = await services.session(name, session.root)
     return Result(f"Conversation {found.id}.", {"conversation": found.id})
+
+
+async def resume(rest: str, session: Session, services: Services) -> Result:
+    """Go on with a stored conversation, or with the one that was used before this one."""
+    if rest:
+        return await load(rest, session, services)
+    _idle(session)
+    others = [row for row in await services.library.listed(session.root, 2) if row.id != session.id]
+    if not others:
+        return Result("There is no other conversation in this project.")
+    found = await services.session(others[0].id, session.root)
+    return Result(f"Conversation {found.id}: {others[0].title}", {"conversation": found.id})
+
+
+async def export(rest: str, session: Session, services: Services) -> Result:
+    """Write all that is stored of this conversation into a new file of JSON lines."""
+    path = session.root / (rest or f"smith-{session.id[:8]}.jsonl")
+    count = await services.library.export(session.id, path)
+    return Result(f"{count} records are in {path}.", {"path": str(path)})
+
+
+async def leave(rest: str, session: Session, services: Services) -> Result:
+    """Leave; the front-end does that."""
+    return Result(data={"quit": True})
 
 
 async def history(rest: str, session: Session, services: Services) -> Result:
     """The stored conversations, newest first."""
     if rest and not rest.isdigit():
         raise failure("schema", "invalid_arguments", "usage: /history [n]")
-    rows = await services.conversations(session.root, int(rest or 20))
+    rows = await services.library.listed(session.root, int(rest or 20))
     if not rows:
         return Result("No conversation is stored for this project.")
     lines = [
@@ -42,11 +66,14 @@ async def history(rest: str, session: Session, services: Services) -> Result:
 
 async def role(rest: str, session: Session, services: Services) -> Result:
     """Show the role, or take another one for this conversation from the next turn on."""
+    names = services.handles.role.user_facing()
     if not rest:
-        return Result(f"{services.role(session).name}  (there are: {', '.join(_talkative())})")
-    if rest not in _talkative():
-        raise failure("schema", "invalid_arguments", f"usage: /role [{' | '.join(_talkative())}]")
-    await services.choose_role(session, rest)
+        return Result(f"{services.role(session).name}  (there are: {', '.join(names)})")
+    if rest not in names:
+        raise failure("schema", "invalid_arguments", f"usage: /role [{' | '.join(names)}]")
+    session.role = rest
+    await services.keep(session)
+    await services.library.set_role(session.id, rest)
     return Result(f"The role is {rest} from the next prompt on.")
 
 
@@ -54,7 +81,9 @@ async def model(rest: str, session: Session, services: Services) -> Result:
     """Show the model, or use another one for this conversation from the next turn on."""
     if not rest:
         return Result(session.model or "the configured one")
-    await services.choose_model(session, rest)
+    session.model = rest
+    await services.keep(session)
+    await services.library.set_model(session.id, rest)
     return Result(f"The model is {rest} from the next prompt on.")
 
 
@@ -62,19 +91,31 @@ async def rename(rest: str, session: Session, services: Services) -> Result:
     """Give the conversation another title."""
     if not rest:
         raise failure("schema", "invalid_arguments", "usage: /rename <title>")
-    await services.rename(session, rest)
+    await services.keep(session)
+    await services.library.rename(session.id, rest)
     return Result(f"This conversation is called {rest!r}.")
 
 
 async def clear(rest: str, session: Session, services: Services) -> Result:
     """Empty the conversation; its usage and its notes stay."""
     _idle(session)
-    count = await services.clear(session)
+    count = await services.library.clear(session.id)
+    session.talk.messages.clear()
+    session.compactions.clear()
     return Result(f"{count} messages are gone.", {"conversation": session.id})
 
 
-def _talkative() -> list[str]:
-    return [each.name for each in ROLES if each.user_facing]
+async def compact(rest: str, session: Session, services: Services) -> Result:
+    """Let the model sum up what lies behind; everything stays stored and can be read."""
+    record = await services.compact(session)
+    if not record.steps:
+        return Result("There is nothing that could be shortened.")
+    told = {"summary": len(record.covered), "dropped": len(record.dropped)}
+    steps = ", ".join(f"{name} ({told[name]} messages)" if name in told else name for name in record.steps)
+    return Result(
+        f"From {record.before:,} to {record.after:,} tokens: {steps}.",
+        {"before": record.before, "after": record.after, "steps": list(record.steps)},
+    )
 
 
 def _idle(session: Session) -> None:

@@ -38,7 +38,7 @@ async def memory(rest: str, session: Session, services: Services) -> Result:
 
 async def scratchpad(rest: str, session: Session, services: Services) -> Result:
     """The texts that this conversation keeps, reports of dispatched work among them."""
-    store = services.scratchpad(session)
+    store = services.library.scratchpad(session.id)
     word, key, text = _words(rest)
     match word, bool(key), bool(text):
         case ("" | "list", _, False):
@@ -46,6 +46,7 @@ async def scratchpad(rest: str, session: Session, services: Services) -> Result:
         case "get", True, False:
             return _found(await store.get(key), key)
         case "set", True, True:
+            await services.keep(session)
             await store.put(key, text)
             return Result(f"recorded under {key}")
         case "delete", True, False:
@@ -55,9 +56,8 @@ async def scratchpad(rest: str, session: Session, services: Services) -> Result:
 
 def _words(rest: str) -> tuple[str, str, str]:
     """Sub-command, name, and the rest of the line as it is."""
-    word, _, tail = rest.strip().partition(" ")
-    name, _, text = tail.strip().partition(" ")
-    return word, name, text.strip()
+    word, name, text, *_ = [*rest.split(maxsplit=2), "", "", ""]
+    return word, name, text
 
 
 def _list(entries: Sequence[Entry], nothing: str) -> Result:

@@ -1,55 +1,94 @@
 """Command lines: a word that begins with `/`, and what it does. They never reach a model."""
 
 import difflib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import Struct
 
 from smith_server.core.errors import AgentFailure, failure
-from smith_server.runtime.commands import config, conversation, memory, views
+from smith_server.runtime.commands import arguments, config, conversation, memory, shell, todos, views
 from smith_server.runtime.commands.result import Result
+from smith_server.runtime.completion import Candidate, Completion, fitting, words_before
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 
 
 class Command(Struct, frozen=True):
-    """One command: what follows its name, one sentence, and its function."""
+    """One command: what follows its name, one sentence, its function, and what completes the words after it."""
 
     usage: str
     help: str
     run: Callable[[str, Session, Services], Awaitable[Result]]
+    complete: Callable[[Sequence[str], Session, Services], Awaitable[Sequence[Candidate]]] = arguments.nothing
+
+
+async def _config(rest: str, session: Session, services: Services) -> Result:
+    return await config.config(rest, session, services.handles.config)
 
 
 COMMANDS: dict[str, Command] = {
     "help": Command("", "list the commands", lambda rest, session, services: _help()),
     "new": Command("", "begin a new conversation", conversation.new),
-    "load": Command("<conversation>", "go on with another conversation", conversation.load),
+    "load": Command("<conversation>", "go on with another conversation", conversation.load, arguments.conversations),
+    "resume": Command(
+        "[conversation]",
+        "go on with the conversation before this one, or another",
+        conversation.resume,
+        arguments.conversations,
+    ),
     "history": Command("[n]", "list the stored conversations of this project", conversation.history),
     "rename": Command("<title>", "give this conversation another title", conversation.rename),
     "clear": Command("", "empty this conversation", conversation.clear),
-    "role": Command("[role]", "show or choose the role", conversation.role),
-    "model": Command("[model]", "show or choose the model", conversation.model),
-    "config": Command("[get|set|unset …]", "show and change settings", config.config),
-    "memory": Command("[list|get|upsert|delete …]", "what this project remembers", memory.memory),
-    "scratchpad": Command("[list|get|set|delete …]", "what this conversation keeps", memory.scratchpad),
-    "search": Command("[--all] <words>", "find messages and memories", views.search),
+    "role": Command("[role]", "show or choose the role", conversation.role, arguments.roles),
+    "model": Command("[model]", "show or choose the model", conversation.model, arguments.models),
+    "config": Command("[get|set|unset …]", "show and change settings", _config, arguments.settings),
+    "memory": Command("[list|get|upsert|delete …]", "what this project remembers", memory.memory, arguments.memory),
+    "scratchpad": Command(
+        "[list|get|set|delete …]", "what this conversation keeps", memory.scratchpad, arguments.scratchpad
+    ),
+    "export": Command("[file]", "write this conversation into a file of JSON lines", conversation.export),
+    "quit": Command("", "leave; the conversation stays stored", conversation.leave),
+    "cmd": Command("<shell line>", "run a command for yourself; no model hears of it", shell.cmd),
+    "cmd+": Command("<shell line>", "the same, and the next prompt carries what it wrote", shell.attached),
+    "search": Command("[--all] <words>", "find messages and memories", views.search, arguments.everywhere),
+    "todos": Command("", "show the plan of this conversation", todos.todos),
+    "context": Command("", "show what takes the space of a request", views.context),
+    "compact": Command("", "shorten what is sent of this conversation, now", conversation.compact),
     "usage": Command("", "show the tokens used in this conversation", views.usage),
     "prompt": Command("", "show the system prompt", views.prompt),
     "pager": Command("", "show the whole conversation", views.pager),
 }
 
 
-async def run_line(line: str, session: Session, services: Services) -> Result:
-    """Run `line`. What goes wrong is told in the result."""
-    word, _, rest = line.strip().removeprefix("/").partition(" ")
-    try:
-        command = COMMANDS.get(word)
-        if command is None:
-            hint = f"{_near(word)} /help lists them; a prompt that begins with / is written with two."
-            raise failure("schema", "unknown_command", f"There is no command /{word}.{hint}")
-        return await command.run(rest.strip(), session, services)
-    except AgentFailure as problem:
-        return Result(error=problem.error)
+class Router:
+    """The service `command`."""
+
+    async def run(self, line: str, session: Session, services: Services) -> Result:
+        """Run `line`. What goes wrong is told in the result."""
+        word, *rest = line.strip().removeprefix("/").split(maxsplit=1) or [""]
+        try:
+            command = COMMANDS.get(word)
+            if command is None:
+                hint = f"{_near(word)} /help lists them; a prompt that begins with / is written with two."
+                raise failure("schema", "unknown_command", f"There is no command /{word}.{hint}")
+            return await command.run(rest[0] if rest else "", session, services)
+        except AgentFailure as problem:
+            return Result(error=problem.error)
+
+    async def complete(self, line: str, cursor: int, session: Session, services: Services) -> Completion:
+        """What may stand at the `cursor` (code points) of a line that begins with `/`; of any other nothing."""
+        name, *rest = words_before(line, cursor)
+        if not line.startswith("/") or line.startswith("//"):
+            return Completion(cursor, cursor)
+        if not rest:
+            return fitting(name, cursor, (Candidate(f"/{each}", COMMANDS[each].help) for each in COMMANDS))
+        command = COMMANDS.get(name.removeprefix("/"))
+        found = await command.complete(rest, session, services) if command is not None else ()
+        return fitting(rest[-1], cursor, found)
+
+    def names(self) -> tuple[str, ...]:
+        """The commands there are."""
+        return tuple(COMMANDS)
 
 
 def _near(word: str) -> str:
@@ -61,8 +100,3 @@ async def _help() -> Result:
     rows = [(f"/{name} {command.usage}".rstrip(), command.help) for name, command in COMMANDS.items()]
     width = max(len(name) for name, _ in rows)
     return Result("\n".join(f"{name:<{width}}  {text}" for name, text in rows))
-
-
-def names() -> tuple[str, ...]:
-    """The commands, for completion."""
-    return tuple(COMMANDS)

@@ -17,9 +17,7 @@ from typing import Any
 
 import msgspec
 
-from smith_server.codebase.explorer import Explorer
-from smith_server.codebase.index import Index, is_source
-from smith_server.codebase.ripgrep import Ripgrep
+from smith_server.codebase.index import is_source
 from smith_server.core.cancel import CancelToken
 from smith_server.core.tool import Tool, ToolContext
 from smith_server.proc.looking import Lookout
@@ -30,6 +28,7 @@ from smith_server.tools.code_grep import CodeGrep
 from smith_server.tools.code_map import CodeMap
 from smith_server.tools.code_outline import CodeOutline
 from smith_server.tools.code_symbols import CodeSymbols
+from smith_server.tools.exploring import Around, Exploring, Known
 
 HERE = Path(__file__).parent
 ALLOWED = 30.0
@@ -37,9 +36,10 @@ PATTERNS = ("OrderedDict", r"def \w+_async\b", "return", "no_such_word_anywhere"
 QUERIES = ("config", "*.py", "cfgprs", "**/test_[a-c]*.py", "no_such_name")
 
 
-def explorer(index: Index | None = None) -> Explorer:
+def explorer(known: Known | None = None) -> Exploring:
     """One turn's exploration."""
-    return Explorer(Ripgrep(Lookout()), NoEditor(), index=index)
+    home = Path.home()
+    return Exploring(Around(Lookout(), NoEditor(), (), home, home, tuple, known or Known(None)))
 
 
 async def said(tool: Tool, folder: Path, **arguments: Any) -> str:
@@ -92,11 +92,11 @@ async def symbols(folder: Path, runs: int, word: str) -> dict[str, Any]:
     """Cold for one name, cold for everything beside the floor, warm."""
     name, everything, floor, warm = (list[float]() for _ in range(4))
     for _ in range(runs):
-        name.append(await timed(lambda: said(CodeSymbols(explorer(Index(None))), folder, query=word)))
+        name.append(await timed(lambda: said(CodeSymbols(explorer(Known(None))), folder, query=word)))
         with tempfile.TemporaryDirectory() as cache:
-            everything.append(await timed(lambda: said(CodeSymbols(explorer(Index(Path(cache)))), folder, query="")))
+            everything.append(await timed(lambda: said(CodeSymbols(explorer(Known(Path(cache)))), folder, query="")))
             floor.append(bare(folder))
-            later = explorer(Index(Path(cache)))
+            later = explorer(Known(Path(cache)))
             await said(CodeSymbols(later), folder, query=word)
             again = partial(said, CodeSymbols(later), folder, query=word)
             warm += [await timed(again) for _ in range(5)]

@@ -83,6 +83,12 @@ function M.open()
   end
 end
 
+--- Completes the command that stands in the prompt.
+function M.complete()
+  local self = here()
+  require('smith.complete').run(self, chats.get(self))
+end
+
 function M.close()
   layout.close(chats.get(here()).buf)
 end

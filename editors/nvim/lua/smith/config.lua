@@ -24,6 +24,7 @@ M.defaults = {
     send = '<CR>',
     send_insert = '<C-s>',
     cancel = '<C-c>',
+    complete = '<Tab>',
     older = '<C-p>',
     newer = '<C-n>',
     yes = 'y',

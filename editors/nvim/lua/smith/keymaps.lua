@@ -68,6 +68,18 @@ local function cancel(chat)
   return chat.is_busy() and act('cancel') or nil
 end
 
+-- What the key does is seen when its turn comes: it is looked up while what was typed just before is still on its way.
+---@type smith.KeyChoice
+local function complete(chat)
+  return function()
+    if vim.fn.pumvisible() == 0 and require('smith.complete').is_due(chat) then
+      return act('complete')()
+    end
+    local key = vim.fn.pumvisible() == 1 and '<C-n>' or config.values.keys.complete
+    api.nvim_feedkeys(vim.keycode(key), 'ni', false)
+  end
+end
+
 ---@type smith.KeyChoice
 local function send_if_typed(chat)
   return chat.input:has_cursor() and act('send_prompt') or nil
@@ -78,6 +90,7 @@ local CHAT = {
   { name = 'send', modes = { 'n' }, desc = 'send the prompt', choose = send_if_typed },
   { name = 'send_insert', modes = { 'i' }, desc = 'send the prompt', choose = always('send_prompt') },
   { name = 'cancel', modes = { 'n', 'i' }, desc = 'stop the running turn', choose = cancel },
+  { name = 'complete', modes = { 'i' }, desc = 'complete a command', choose = complete },
   { name = 'older', modes = { 'n', 'i' }, desc = 'older prompt', choose = through_past(-1) },
   { name = 'newer', modes = { 'n', 'i' }, desc = 'newer prompt', choose = through_past(1) },
   { name = 'yes', modes = { 'n' }, desc = 'allow what is asked', choose = answer('yes') },

@@ -17,8 +17,11 @@ return {
   command = {
     answer = 'smith.answer',
     cancel = 'smith.cancel',
+    complete = 'smith.complete',
     conversations = 'smith.conversations',
     inspect = 'smith.inspect',
+    jobs = 'smith.jobs',
+    prompt = 'smith.prompt',
     slash = 'smith.slash',
     status = 'smith.status',
     steer = 'smith.steer',

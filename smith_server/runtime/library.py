@@ -1,0 +1,96 @@
+"""What is stored, as a person looks at it and changes it: conversations, their notes, the memory of projects."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import chain
+from pathlib import Path
+
+import apsw
+
+from smith_server.core.errors import failure
+from smith_server.core.messages import Usage
+from smith_server.runtime.repositories import Scratchpad
+from smith_server.store import conversations, messages, usage
+from smith_server.store.codec import encode_json
+from smith_server.store.conversations import Header
+from smith_server.store.db import Database
+from smith_server.store.export import export
+from smith_server.store.search import Found, search
+
+
+class Library:
+    """Reads and changes what no turn is writing. Everything said so far is stored when its functions are called."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def listed(self, root: Path | None, limit: int, before: int | None = None) -> Sequence[Header]:
+        """The conversations of a project (None for all), last used first.
+
+        For the next page give the `used` of the last one as `before`.
+        """
+        place = str(root) if root is not None else None
+        return await self._database.call(partial(conversations.listed, root=place, limit=limit, before=before))
+
+    async def find(self, beginning: str, root: Path | None = None) -> Header:
+        """The one conversation whose id begins so. Raises a `schema` failure `not_found` or `ambiguous`."""
+        place = str(root) if root is not None else None
+        return await self._database.call(partial(conversations.find, beginning=beginning, root=place))
+
+    async def usage(self, conversation: str) -> Usage:
+        """Everything that a conversation has used."""
+        return await self._database.call(partial(usage.total, conversation=conversation))
+
+    async def usage_by_role(self, conversation: str) -> Mapping[str, Usage]:
+        """The same by who used it: "" for the conversation itself, else the role of its children."""
+        return await self._database.call(partial(usage.by_role, conversation=conversation))
+
+    def scratchpad(self, conversation: str) -> Scratchpad:
+        """What a conversation keeps."""
+        return Scratchpad(self._database, conversation)
+
+    async def search(self, words: str, project: str, root: Path | None) -> Found:
+        """What is stored and holds these words: in a project (identity, root) or anywhere (None)."""
+        place = str(root) if root is not None else None
+        identity = project if root is not None and project else None
+        return await self._database.call(partial(search, query=words, project=identity, root=place))
+
+    async def rename(self, conversation: str, title: str) -> None:
+        """The title of a conversation."""
+        await self._database.call(partial(conversations.set_title, conversation=conversation, title=title))
+
+    async def set_role(self, conversation: str, role: str) -> None:
+        """The role of a conversation from the next turn on."""
+        await self._database.call(partial(conversations.set_role, conversation=conversation, role=role))
+
+    async def set_model(self, conversation: str, model: str) -> None:
+        """The model of a conversation from the next turn on."""
+        await self._database.call(partial(conversations.set_model, conversation=conversation, model=model))
+
+    async def export(self, conversation: str, path: Path) -> int:
+        """Write everything that is stored of a conversation into a new file, a record per line; how many lines.
+
+        Raises a `schema` failure `exists` or `not_writable`.
+        """
+        return await self._database.call(partial(_export, conversation=conversation, path=path))
+
+    async def clear(self, conversation: str) -> int:
+        """Empty a conversation; how many messages are gone."""
+        return await self._database.call(partial(messages.clear, conversation=conversation))
+
+
+def _export(connection: apsw.Connection, conversation: str, path: Path) -> int:
+    # The first record comes before the file is made: there is none of a conversation that is not stored.
+    records = export(connection, conversation)
+    lines, count = [encode_json(next(records))], 0
+    try:
+        with path.open("x", encoding="ascii") as file:
+            for line in chain(lines, map(encode_json, records)):
+                file.write(f"{line}\n")
+                count += 1
+    except FileExistsError:
+        raise failure("schema", "exists", f"{path} is there already. Give another name: /export <file>") from None
+    except OSError as problem:
+        text = f"{path} cannot be written: {problem.strerror}. Give another name: /export <file>"
+        raise failure("schema", "not_writable", text) from None
+    return count

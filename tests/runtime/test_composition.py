@@ -1,0 +1,127 @@
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+
+from smith_server.config.paths import Places
+from smith_server.core.cancel import CancelToken
+from smith_server.core.editor import Editor
+from smith_server.core.errors import AgentFailure
+from smith_server.core.ports import Approver
+from smith_server.runtime.composition import FACTORIES, Factory, Making, compose
+from smith_server.runtime.handles import NAMES, Handles
+from smith_server.runtime.options import Options
+from smith_server.runtime.services import Services
+from smith_server.runtime.session import Prompt, Session
+from smith_server.runtime.unattended import Nobody, NoEditor
+
+TEN = ("role", "model", "tool", "dispatch", "conversation", "persistence", "config", "ui", "prompt", "command")
+SCRIPT = '[[{"text": "Hello."}]]'
+
+
+class Face:
+    name = "a test"
+
+    def editor(self, session: Session) -> Editor:
+        return NoEditor()
+
+    def approver(self, session: Session) -> Approver:
+        return Nobody()
+
+
+def options_in(folder: Path, **more: Any) -> Options:
+    places = Places(folder / "config", folder / "data", folder / "state")
+    folder.mkdir(exist_ok=True)
+    (folder / "script.json").write_text(SCRIPT)
+    environ = {"SMITH_SCRIPT": str(folder / "script.json")}
+    return Options(places, environ, {"defaults": {"provider": "scripted"}}, **more)
+
+
+async def opened(options: Options, made: list[str] | None = None) -> Services:
+    def seen(name: str, factory: Factory) -> Factory:
+        async def make(making: Making) -> Any:
+            if made is not None:
+                made.append(name)
+            return await factory(making)
+
+        return make
+
+    return await compose(options, Face(), {name: seen(name, factory) for name, factory in FACTORIES.items()})
+
+
+def test_there_are_ten_services() -> None:
+    assert NAMES == TEN
+
+
+@pytest.mark.parametrize("name", TEN)
+async def test_a_service_that_is_handed_in_is_not_made(name: str, tmp_path: Path) -> None:
+    services = await opened(options_in(tmp_path / "one"))
+    own = getattr(services.handles, name)
+    made: list[str] = []
+    again = await opened(options_in(tmp_path / "two", service_handles={name: own}), made)
+    assert sorted(made) == sorted(set(TEN) - {name})
+    assert getattr(again.handles, name) is own
+    await again.close()
+    await services.close()
+
+
+async def test_a_factory_gets_the_options_of_its_service(tmp_path: Path) -> None:
+    seen: dict[str, Any] = {}
+
+    async def make(making: Making) -> Any:
+        seen.update(making.options)
+        return await FACTORIES["tool"](making)
+
+    options = options_in(tmp_path)
+    flags = {**options.flags, "services": {"tool": {"web_search": {"depth": "deep"}}}}
+    options = msgspec.structs.replace(options, flags=flags)
+    services = await compose(options, Face(), {**FACTORIES, "tool": make})
+    assert seen["web_search"]["depth"] == "deep"
+    await services.close()
+
+
+def test_a_handle_is_given_once_and_stays() -> None:
+    handles = Handles()
+    handles.ui = Face()
+    for change in (lambda: setattr(handles, "ui", Face()), lambda: delattr(handles, "ui")):
+        with pytest.raises(AttributeError):
+            change()
+    with pytest.raises(AttributeError):
+        handles.printer = 1  # type: ignore[attr-defined]
+    with pytest.raises(TypeError):
+        handles.by_name()["ui"] = Face()  # type: ignore[index]
+
+
+async def test_a_command_service_of_another_makes_the_commands(tmp_path: Path) -> None:
+    async def run(line: str, session: Session, services: Services) -> str:
+        return f"{line} in {session.root.name}"
+
+    handles = {"command": SimpleNamespace(run=run, names=lambda: ())}
+    services = await opened(options_in(tmp_path, service_handles=handles))
+    session = await services.session("", tmp_path)
+    assert await services.run_line("/anything", session) == f"/anything in {tmp_path.name}"
+    await services.close()
+
+
+async def test_a_turn_keeps_the_settings_that_it_began_with(tmp_path: Path) -> None:
+    services = await opened(options_in(tmp_path))
+    session = await services.session("", tmp_path)
+    turn = await services._assembler.turn_input(session, Prompt("hi"), CancelToken())
+    settings = services.handles.config.settings(tmp_path)
+    await services.handles.config.override({"tool_step_budget": 3})
+    assert (settings.tool_step_budget, turn.budget.max_steps) == (None, None)
+    assert services.handles.config.settings(tmp_path).tool_step_budget == 3
+    await services.close()
+
+
+async def test_a_closed_conversation_takes_no_prompt(tmp_path: Path) -> None:
+    services = await opened(options_in(tmp_path))
+    session = await services.session("", tmp_path)
+    assert (session.life.status, session.life.stopped_at) == ("running", 0.0)
+    await services.close("the test is over")
+    assert (session.life.status, session.life.stop_reason) == ("stopped", "the test is over")
+    with pytest.raises(AgentFailure) as problem:
+        await session.submit(Prompt("more"))
+    assert (problem.value.error.kind, problem.value.error.code) == ("internal", "session_state")
