@@ -1,6 +1,7 @@
 """Which tools there are, in which order, and what a model is told of them."""
 
 import json
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -9,6 +10,7 @@ from smith_server.core.tool import spec
 from smith_server.policy.matrix import check_tool
 from smith_server.policy.roles import ROLES
 from smith_server.tools.bash import Limits
+from smith_server.tools.exploring import Around, Known
 from smith_server.tools.registry import Parts, Shell, Web, all_tools
 
 ORDER = ["read", "edit", "replace", "write", "bash", "record", "recall", "note", "dispatch"]
@@ -17,7 +19,8 @@ ORDER = ["read", "edit", "replace", "write", "bash", "record", "recall", "note",
 def parts(report: Any = None) -> Parts:
     nothing = cast(Any, None)
     shell, web = Shell(nothing, nothing, Limits()), Web(nothing, 262_144)
-    return Parts(nothing, shell, web, nothing, None, nothing, nothing, report)
+    around = Around(nothing, nothing, (), Path("/"), Path("/"), tuple, Known(None))
+    return Parts(nothing, around, shell, web, nothing, None, nothing, nothing, report)
 
 
 def test_the_order_of_the_tools_never_changes() -> None:
