@@ -52,7 +52,7 @@ class _Drawn:
             return stop.code or FAILED
         face.finish()
         if face.session.talk.messages:
-            sys.stderr.write(f"{how_to_go_on(face.session)}\n")
+            sys.stderr.write(f"\n{how_to_go_on(face.session)}\n")
         return stop.code or face.code
 
     async def _talk(self, services: Services) -> TerminalSession:

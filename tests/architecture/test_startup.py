@@ -19,8 +19,10 @@ HEAVY = {
     "msgpack",
     "msgspec",
     "platformdirs",
+    "prompt_toolkit",
     "pygls",
     "pynvim",
+    "rich",
     "tree_sitter",
 }
 

@@ -14,13 +14,13 @@ from smith_server.tools.exploring import Around, Known
 from smith_server.tools.registry import Parts, Shell, Web, all_tools
 
 ORDER = ["read", "edit", "replace", "write", "bash", "record", "recall", "note", "dispatch"]
+NOTHING = cast(Any, None)
 
 
 def parts(report: Any = None) -> Parts:
-    nothing = cast(Any, None)
-    shell, web = Shell(nothing, nothing, Limits()), Web(nothing, 262_144)
-    around = Around(nothing, nothing, (), Path("/"), Path("/"), tuple, Known(None))
-    return Parts(nothing, around, shell, web, nothing, None, nothing, nothing, report)
+    shell, web = Shell(NOTHING, NOTHING, Limits()), Web(NOTHING, 1)
+    around = Around(NOTHING, NOTHING, (), Path("/"), Path("/"), tuple, Known(None))
+    return Parts(NOTHING, around, shell, web, NOTHING, None, NOTHING, NOTHING, report)
 
 
 def test_the_order_of_the_tools_never_changes() -> None:

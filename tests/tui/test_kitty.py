@@ -23,7 +23,7 @@ STRIP = 0.42
 def display(world: World) -> Display:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     shell = f"while true; do {sys.executable} -m smith_server; echo CODE $?; read again; done"
-    return Display(["sh", "-c", f"cd {world.root}; {shell}"], {**world.environ, "PATH": path})
+    return Display(["sh", "-c", f"cd {world.root}; {shell}"], {**world.environ, "PATH": path}, layers=True)
 
 
 def blue(image: Image.Image) -> Image.Image:

@@ -14,8 +14,8 @@ class Scale(Struct, frozen=True):
 
     `runs` are processes from start to end, `turns` prompts of one server, `steps` calls of one
     prompt of which the first and the last `window` behind `warm` are compared, `grown` the
-    conversations of a large store, `files` those of the generated tree, `compared` how many of each
-    language are.
+    conversations of a large store, `read` and `long` bytes of a stream, `files` those of the generated
+    tree, `compared` how many of each language are.
     """
 
     runs: int = 15
@@ -28,6 +28,8 @@ class Scale(Struct, frozen=True):
     stored: int = 10_000
     events: int = 20_000
     grown: int = 10_000
+    read: int = 100_000_000
+    long: int = 1_000_000_000
     files: int = 100_000
     sources: int = 5_000
     outline: int = 10_000
@@ -45,6 +47,8 @@ QUICK = Scale(
     stored=200,
     events=40,
     grown=20,
+    read=1_000_000,
+    long=2_000_000,
     files=300,
     sources=20,
     outline=300,

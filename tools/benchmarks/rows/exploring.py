@@ -1,4 +1,4 @@
-"""Rows 19 to 22: finding lines, files and definitions, on installed packages and on a generated tree."""
+"""Rows 20 to 23: finding lines, files and definitions, on installed packages and on a generated tree."""
 
 import json
 import statistics
@@ -23,8 +23,8 @@ async def lines(bench: Bench) -> list[Row]:
     rows = []
     for folder, samples in found:
         pair = Pair(samples["product"], samples["floor"])
-        rows.append(noted(against("19", f"code_grep, each less 30 ms: {_title(folder)}", pair, 1.3), "four patterns"))
-    rows.append(_size("19", "code_grep", [samples for _, samples in found]))
+        rows.append(noted(against("20", f"code_grep, each less 30 ms: {_title(folder)}", pair, 1.3), "four patterns"))
+    rows.append(_size("20", "code_grep", [samples for _, samples in found]))
     return rows
 
 
@@ -33,10 +33,10 @@ async def names(bench: Bench) -> list[Row]:
     rows, sizes = [], []
     for folder in _folders(bench):
         samples = await _explored(bench, "files", folder)
-        row = within("20", f"code_files, warm: {_title(folder)}", samples["product"], 50)
+        row = within("21", f"code_files, warm: {_title(folder)}", samples["product"], 50)
         rows.append(noted(row, f"the list: {samples['cold']:.0f} ms"))
         sizes.append(samples)
-    return [*rows, _size("20", "code_files, code_map", sizes)]
+    return [*rows, _size("21", "code_files, code_map", sizes)]
 
 
 async def definitions(bench: Bench) -> list[Row]:
@@ -47,11 +47,11 @@ async def definitions(bench: Bench) -> list[Row]:
     count = f"{bench.scale.sources} files"
     return [
         noted(
-            within("21", f"code_symbols, cold, one name: {count}", samples["name"], 2000), f"{word}: {holders} files"
+            within("22", f"code_symbols, cold, one name: {count}", samples["name"], 2000), f"{word}: {holders} files"
         ),
-        against("21", f"code_symbols, cold, everything: {count}", Pair(samples["everything"], samples["floor"]), 1.2),
-        within("21", f"code_symbols, warm: {count}", samples["warm"], 100),
-        _size("21", "code_symbols", [samples]),
+        against("22", f"code_symbols, cold, everything: {count}", Pair(samples["everything"], samples["floor"]), 1.2),
+        within("22", f"code_symbols, warm: {count}", samples["warm"], 100),
+        _size("22", "code_symbols", [samples]),
     ]
 
 
@@ -60,8 +60,8 @@ async def outlines(bench: Bench) -> list[Row]:
     file = trees.long_file(bench.place.file("long") / "long.py", bench.scale.outline)
     samples = await _explored(bench, "outline", file)
     return [
-        within("22", f"code_outline: {bench.scale.outline} lines", samples["product"], 100),
-        _size("22", "code_outline", [samples]),
+        within("23", f"code_outline: {bench.scale.outline} lines", samples["product"], 100),
+        _size("23", "code_outline", [samples]),
     ]
 
 
