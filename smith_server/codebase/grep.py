@@ -5,7 +5,7 @@ import heapq
 import itertools
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -16,7 +16,7 @@ from smith_server.codebase.blocks import KEPT_HEAD, Block, Blocks, Hit
 from smith_server.codebase.definitions import defines
 from smith_server.codebase.glob import path_pattern
 from smith_server.codebase.languages import extension_of, is_code, language_of
-from smith_server.codebase.rank import Kind, kind_of, order
+from smith_server.codebase.rank import Kind, kind_of, kind_of_folder, order
 from smith_server.codebase.ripgrep import TROUBLE, Ripgrep
 from smith_server.core.editor import OpenText
 from smith_server.core.errors import ToolRefusal
@@ -105,7 +105,9 @@ class Grep:
             if path and chosen(path):
                 blocks.pop(path, None)
                 blocks |= await self._in_text(wish, literal, path, buffer.text)
-        kept = [block for block in blocks.values() if chosen(block.path) and area.visible(block.path, self._denied)]
+        kept = list(blocks.values())
+        if wish.glob or self._denied is not None:
+            kept = [block for block in kept if chosen(block.path) and area.visible(block.path, self._denied)]
         if not kept and not whole:
             raise ToolRefusal("search_timeout", "The search took too long. Name a folder further down, or a glob.")
         lines = sum(block.count for block in kept)
@@ -181,16 +183,36 @@ def _chooser(glob: str, area: Area) -> Callable[[str], bool]:
 
 def _ranked(blocks: Sequence[Block], most: int) -> tuple[FileHits, ...]:
     """The best files: those that may define what was matched, then by kind and nearness."""
-    best = heapq.nsmallest(most, blocks, key=lambda block: (not _may_define(block), *order(block.path)))
+    best = list(itertools.islice(_best(blocks), most))
     lines = max(_LEAST_LINES, 4 * most // max(len(best), 1))
     files = [_file(block, lines) for block in best]
     files.sort(key=lambda file: (not any(line.defines for line in file.lines), *order(file.path)))
     return tuple(files)
 
 
+def _best(blocks: Sequence[Block]) -> Iterator[Block]:
+    """The blocks, the most promising first. What a folder tells is known at once; a name is looked at in its turn."""
+    heap: list[tuple[bool, Kind, int, str, bool, Block]] = []
+    for block in blocks:
+        path = block.path
+        kind = kind_of_folder(path.rpartition("/")[0])
+        heap.append((not _may_define(block), kind, path.count("/"), path, False, block))
+    heapq.heapify(heap)
+    while heap:
+        rest, kind, depth, path, certain, block = heapq.heappop(heap)
+        exact = kind if certain else kind_of(path)
+        if exact == kind:
+            yield block
+        else:
+            heapq.heappush(heap, (rest, exact, depth, path, True, block))
+
+
 def _may_define(block: Block) -> bool:
-    head = block.head[:KEPT_HEAD]
-    return any(word in head for word in _HINTS.get(extension_of(block.path), _ANY_HINTS))
+    head = block.head if len(block.head) <= KEPT_HEAD else block.head[:KEPT_HEAD]
+    for word in _HINTS.get(extension_of(block.path), _ANY_HINTS):  # noqa: SIM110 - for very many blocks
+        if word in head:
+            return True
+    return False
 
 
 def _file(block: Block, most: int) -> FileHits:

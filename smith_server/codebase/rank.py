@@ -34,7 +34,7 @@ _TEST_NAME = re.compile(r"^tests?[_.-]|^conftest\.|[_.-](tests?|spec)\.\w+$|Test
 def kind_of(path: str) -> Kind:
     """What the file at a relative path is, by its name and folders alone."""
     folder, _, name = path.rpartition("/")
-    found = _kind_of_folder(folder)
+    found = kind_of_folder(folder)
     if found is Kind.GENERATED or _GENERATED_NAME.search(name):
         return Kind.GENERATED
     if found is Kind.TEST or _TEST_NAME.search(name):
@@ -48,7 +48,8 @@ def order(path: str) -> tuple[Kind, int, str]:
 
 
 @lru_cache(maxsize=4096)
-def _kind_of_folder(folder: str) -> Kind:
+def kind_of_folder(folder: str) -> Kind:
+    """What the files of a folder are at best: the folder alone makes them no less."""
     names = set(folder.lower().split("/"))
     if names & _GENERATED_FOLDERS:
         return Kind.GENERATED
