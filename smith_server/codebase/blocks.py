@@ -24,7 +24,7 @@ class Hit(Struct, frozen=True):
     text: bytes
 
 
-class Block(Struct):
+class Block(Struct, gc=False):
     """The matches of one file: how many lines, and the first of them as they were written."""
 
     path: str
@@ -68,8 +68,18 @@ class Blocks:
         return self.found
 
     def _end(self, block: bytes) -> None:
+        if self._open is None and not self._name:
+            path, nul, part = block.partition(b"\0")
+            if nul and part:
+                self._whole_block(path.decode("utf-8", "surrogateescape").removeprefix("./"), part)
+                return
         self._add(block)
         self._open = None
+
+    def _whole_block(self, name: str, part: bytes) -> None:
+        """What `_add` does, for the usual case: there may be very many."""
+        self.found[name] = Block(name, part.count(b"\n") + 1, part if self._whole else part[:KEPT_HEAD])
+        self._grow(len(part))
 
     def _add(self, part: bytes) -> None:
         if self._open is None:
@@ -87,10 +97,13 @@ class Blocks:
         opened.count += part.count(b"\n") + 1
         kept = part if self._whole else part[:KEPT_HEAD]
         opened.head = b"\n".join((opened.head, kept)) if opened.head else kept
-        self._size += len(part)
         if not self._whole:
             opened.head = opened.head[:KEPT_HEAD]
-        elif self._size > KEPT_WHOLE:
+        self._grow(len(part))
+
+    def _grow(self, size: int) -> None:
+        self._size += size
+        if self._whole and self._size > KEPT_WHOLE:
             self._whole = False
             for block in self.found.values():
                 block.head = block.head[:KEPT_HEAD]
