@@ -236,7 +236,7 @@ class Sessions:
         if session.busy:
             raise failure("policy", "turn_active", "A turn is running. Cancel it first.")
         await session.close(reason)
-        await self._stage.handles.tool.jobs(session.id).close()
+        await self._stage.handles.tool.forget_jobs(session.id)
         if reason:
             self.post(session.id, SessionStopped(reason=reason))
         await self._stage.bus.told()
