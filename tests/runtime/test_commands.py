@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from smith_server.core.messages import UserMessage
+from smith_server.runtime.line import Prompt
 from smith_server.runtime.services import Services
-from smith_server.runtime.session import Prompt, Session
+from smith_server.runtime.session import Session
 
 
 async def said(services: Services, session: Session, text: str) -> None:
