@@ -19,9 +19,10 @@ from smith_server.core.errors import AgentFailure
 from smith_server.core.events import ApprovalAnswered, ApprovalAsked, Envelope
 from smith_server.core.messages import UserMessage
 from smith_server.core.ports import Approver
+from smith_server.runtime.line import Prompt
 from smith_server.runtime.outcome import TurnOutcome
 from smith_server.runtime.services import Services
-from smith_server.runtime.session import Prompt, Session
+from smith_server.runtime.session import Session
 
 _ANSWERS = {"y": "yes", "yes": "yes", "n": "no", "no": "no", "a": "always", "always": "always"}
 _LEAVING = ("exit", "quit", "/exit", "/quit")

@@ -91,7 +91,7 @@ class ToolMessage(Struct, frozen=True, tag="tool", omit_defaults=True):
     """The one result of one call.
 
     `code` names why it failed ("" when it did not); `recall_key` names where the full text can be
-    had again; `summary` is one line for the person. None of them goes to a provider.
+    had again; `summary` is one line for the person, `diff` what an edit did. None of them goes to a provider.
     """
 
     id: str
@@ -102,6 +102,7 @@ class ToolMessage(Struct, frozen=True, tag="tool", omit_defaults=True):
     code: str = ""
     recall_key: str = ""
     summary: str = ""
+    diff: str = ""
 
 
 Message = UserMessage | AssistantMessage | ToolMessage

@@ -14,7 +14,7 @@ def payload(envelope: Envelope) -> dict[str, Any]:
     body = _body(event)
     body["conversation"] = envelope.conversation
     body["turn"] = envelope.turn
-    for name in ("job", "call", "role"):
+    for name in ("job", "call", "role", "parent"):
         if value := getattr(envelope, name):
             body[name] = value
     return body

@@ -114,6 +114,15 @@ class Providers:
             named += self._catalog.names(choice.preset)
         return sorted({name for name in named if name})
 
+    async def chosen(self, settings: Settings) -> str:
+        """The name of the provider of the next turn, "" when there is none yet."""
+        if settings.defaults.provider:
+            return settings.defaults.provider
+        try:
+            return (await choose_provider(settings, self._around)).preset.name
+        except AgentFailure:
+            return ""
+
     async def warm(self, settings: Settings) -> None:
         """Load what requests need, and open the connection, before the first prompt waits for it.
 

@@ -24,7 +24,11 @@ PARTS = (Thinking("hm"), Thinking("", "anthropic"), Text("Hello "), Call("c1", "
 EVENTS: tuple[Event, ...] = (
     events.SessionStarted(root="/p", resumed=True, title="Fix it"),
     events.PromptQueued(id="q1", text="and then"),
+    events.PromptQueued(id="q2", text="quickly", steers=True, record={"model": "m"}),
+    events.PromptEdited(id="q1", text="and now"),
+    events.PromptTaken(id="q2"),
     events.PromptDropped(id="q1", text="and then"),
+    events.ConversationChanged(change="renamed", title="Fix it"),
     events.TurnStarted(text="fix it"),
     events.RequestStarted(model="m", provider="p"),
     events.RequestFinished(usage=USED, duration_ms=7),

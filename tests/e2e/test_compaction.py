@@ -1,6 +1,7 @@
 """A conversation that fills the window, in real processes, seen from the model's server."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,7 @@ async def test_a_full_window_is_summed_up_and_a_later_process_goes_on_with_the_s
 
     assert (first.code, second.code) == (0, 0)
     assert first.err.count("smith: compacting the conversation") == 1
+    assert re.search(r"smith: compacted from \d+,\d+ to \d,\d+ tokens \(summary\)\.", first.err)
     assert "tools" in answered.body and "tools" not in asking.body
     assert "Sum up this conversation" in texts(asking)[0]
     summary, *rest = texts(answered)

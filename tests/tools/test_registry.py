@@ -8,14 +8,16 @@ import pytest
 from smith_server.core.tool import spec
 from smith_server.policy.matrix import check_tool
 from smith_server.policy.roles import ROLES
-from smith_server.tools.registry import Parts, all_tools
+from smith_server.tools.bash import Limits
+from smith_server.tools.registry import Parts, Shell, Web, all_tools
 
 ORDER = ["read", "edit", "replace", "write", "bash", "record", "recall", "note", "dispatch"]
+NOTHING = cast(Any, None)
 
 
 def parts(report: Any = None) -> Parts:
-    nothing = cast(Any, None)
-    return Parts(nothing, nothing, nothing, None, nothing, 120.0, 262144, report)
+    shell, web = Shell(NOTHING, NOTHING, Limits()), Web(NOTHING, 1)
+    return Parts(NOTHING, shell, web, NOTHING, None, NOTHING, NOTHING, report)
 
 
 def test_the_order_of_the_tools_never_changes() -> None:

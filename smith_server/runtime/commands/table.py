@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from msgspec import Struct
 
 from smith_server.core.errors import AgentFailure, failure
-from smith_server.runtime.commands import arguments, config, conversation, memory, todos, views
+from smith_server.runtime.commands import arguments, config, conversation, memory, shell, todos, views
 from smith_server.runtime.commands.result import Result
 from smith_server.runtime.completion import Candidate, Completion, fitting, words_before
 from smith_server.runtime.services import Services
@@ -48,6 +48,8 @@ COMMANDS: dict[str, Command] = {
     ),
     "export": Command("[file]", "write this conversation into a file of JSON lines", conversation.export),
     "quit": Command("", "leave; the conversation stays stored", conversation.leave),
+    "cmd": Command("<shell line>", "run a command for yourself; no model hears of it", shell.cmd),
+    "cmd+": Command("<shell line>", "the same, and the next prompt carries what it wrote", shell.attached),
     "search": Command("[--all] <words>", "find messages and memories", views.search, arguments.everywhere),
     "todos": Command("", "show the plan of this conversation", todos.todos),
     "context": Command("", "show what takes the space of a request", views.context),
