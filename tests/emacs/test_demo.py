@@ -15,6 +15,7 @@ import pytest
 from tests.e2e.neovim import until
 from tests.e2e.world import REPOSITORY
 from tests.emacs import lisp
+from tests.emacs.editor import own_terminal
 
 pytestmark = pytest.mark.emacs
 
@@ -38,7 +39,7 @@ def test_the_first_scene_is_on_the_screen_when_it_says_so(tmp_path: Path, monkey
 
     environ = {**variables, "PYTHONPATH": str(REPOSITORY), "LANG": "C.UTF-8"}
     process = subprocess.Popen(
-        words, env=environ, stdin=inner, stdout=inner, stderr=inner, start_new_session=True, cwd=tmp_path
+        words, env=environ, stdin=inner, stdout=inner, stderr=inner, cwd=tmp_path, preexec_fn=own_terminal
     )
     os.close(inner)
     reader = threading.Thread(target=read, daemon=True)
