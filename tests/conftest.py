@@ -11,14 +11,18 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# How long an example takes says more about the machine than about the code.
-settings.register_profile("smith", deadline=None)
-settings.load_profile("smith")
+PROGRAMS = {"nvim": ("nvim",), "emacs": ("emacs",), "kitty": ("kitty", "Xvfb"), "aimock": ("aimock", "node")}
+"""What a marker needs."""
 
-PROGRAMS = ("nvim", "emacs")
+MODEL = Path(__file__).resolve().parent.parent / ".cache" / "model"
 KEPT = ("SMITH_CASES_DIR",)
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
 HOME = pytest.StashKey[str]()
+
+# How long an example takes says more about the machine than about the code. A person's runs look at ever new
+# examples, a run that decides about a change always at the same ones.
+settings.register_profile("smith", deadline=None, derandomize=IN_CI)
+settings.load_profile("smith")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -41,7 +45,9 @@ def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
     """Outside CI a test whose program is missing is skipped with its name; in CI it runs and fails."""
     if IN_CI:
         return
-    missing = [name for name in PROGRAMS if shutil.which(name) is None]
+    missing = [name for name, needed in PROGRAMS.items() if not all(map(shutil.which, needed))]
+    if not MODEL.is_dir():
+        missing.append("model")
     for item in items:
         for name in missing:
             if item.get_closest_marker(name):

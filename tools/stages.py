@@ -51,6 +51,7 @@ STAGES: dict[str, Callable[[], list[Command]]] = {
     "floors": lambda: [[str(environment.VENV / "bin" / "lint-imports")]],
     "sizes": lambda: [[PYTHON, "tools/sizes.py"]],
     "generated": generated,
+    "coverage": lambda: [[PYTHON, "tools/coverage.py"]],
     "luacheck": lua("luacheck", "--quiet", "--no-color", "--config", "editors/nvim/.luacheckrc"),
     "stylua": lua("stylua", "--check"),
     "lisp": lisp,

@@ -20,7 +20,11 @@ smith COMMAND --help tells more of run, chat and serve.
 _EXIT_CODES = """\
 exit codes: 0 done, 1 failed, 3 finished but calls were refused because nobody could be asked, 130 interrupted
 """
-_PROVIDERS = ("openrouter", "openai", "ollama", "custom", "scripted")
+_PROVIDERS = ("openrouter", "anthropic", "openai", "ollama", "local", "custom", "scripted")
+_FACES = (
+    ("--tui", "tui", "the usual session, with a word on why where it cannot be"),
+    ("--no-tui", "lines", "plain lines, nothing is drawn"),
+)
 _ABOUT = frozenset({"-h", "--help", "-v", "-V", "--version"})
 _HEADLESS = frozenset({"--json", "-y", "--yes", "--auto-approve"})
 _WITH_VALUE = frozenset({"-m", "--model", "-p", "--provider", "--config"})
@@ -119,6 +123,9 @@ def _run() -> _Parser:
 
 def _chat() -> _Parser:
     parser = _parser("chat", "Talk in this terminal. Ctrl-C stops a turn, Ctrl-D leaves.")
+    face = parser.add_mutually_exclusive_group()
+    for flag, name, text in _FACES:
+        face.add_argument(flag, dest="face", action="store_const", const=name, default="", help=text)
     return _with_choices(_with_continue(parser), argparse.SUPPRESS)
 
 

@@ -16,14 +16,15 @@ AGAIN_SECONDS = 2.0
 
 
 class Stop:
-    """The wish to end. The first signal calls `wish` on the loop, the second ends the process at once.
+    """The wish to end. The first signal calls `wish` on the loop, the second ends the process at once, behind `last`.
 
     `code` is the exit code that the signal stands for, 0 while there was none.
     """
 
-    def __init__(self, wish: Callable[[], None]) -> None:
+    def __init__(self, wish: Callable[[], None], last: Callable[[], None] = lambda: None) -> None:
         self.code = 0
         self._wish = wish
+        self._last = last
         self._loop = asyncio.get_running_loop()
 
     def watch(self, *numbers: signal.Signals) -> None:
@@ -35,6 +36,7 @@ class Stop:
 
     def _take(self, number: int, frame: FrameType | None) -> None:
         if self.code:
+            self._last()
             os._exit(self.code)
         self.code = SIGNALLED + number
         self._loop.call_soon_threadsafe(self._wish)

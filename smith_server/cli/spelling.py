@@ -15,6 +15,7 @@ from smith_server.cli.streams import Output
 from smith_server.core.events import (
     CallFinished,
     CallStarted,
+    ContextCompacted,
     Envelope,
     Event,
     JobEnded,
@@ -47,10 +48,10 @@ def spelled(event: Event) -> Iterator[Line]:
             yield _finished(event)
         case RequestRetried(layer="empty"):
             yield {"type": "empty_response"}
-        case JobStarted(id, command):
-            yield {"type": "bash_job_started", "id": id, "command": command}
-        case JobEnded():
-            yield {"type": "bash_job_exited", "id": event.id, "status": _job_status(event)}
+        case JobStarted() | JobEnded():
+            yield _job(event)
+        case ContextCompacted():
+            yield _compacted(event)
         case TurnFailed(error):
             yield {"type": "turn_error", "error": error.message, "kind": error.kind, "code": error.code}
         case _:
@@ -58,9 +59,12 @@ def spelled(event: Event) -> Iterator[Line]:
             yield {"type": fields.pop("kind"), **fields}
 
 
-def _job_status(event: JobEnded) -> str:
+def _job(event: JobStarted | JobEnded) -> Line:
+    if isinstance(event, JobStarted):
+        return {"type": "bash_job_started", "id": event.id, "command": event.command}
     by_itself = event.state == "exited" and event.exit_code is not None
-    return f"exited({event.exit_code})" if by_itself else "killed"
+    status = f"exited({event.exit_code})" if by_itself else "killed"
+    return {"type": "bash_job_exited", "id": event.id, "status": status}
 
 
 def result(outcome: TurnOutcome, text: str, denied: list[Line], conversation: str) -> Line:
@@ -127,6 +131,12 @@ def _blocks(message: Message) -> Iterator[Line]:
                 yield {"type": "assistant_text", "text": text}
             case Thinking(text):
                 yield {"type": "thinking_block", "redacted": not text, "text": text}
+
+
+def _compacted(event: ContextCompacted) -> Line:
+    strategy = "dropped" if event.dropped else "summarized" if event.covered else "truncated" if event.steps else "none"
+    sizes = {"before_tokens": event.before, "after_tokens": event.after}
+    return {"type": "history_compacted", "strategy": strategy, **sizes, "steps": list(event.steps)}
 
 
 def _finished(event: CallFinished) -> Line:

@@ -18,15 +18,14 @@ from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 
 
-def options_from(words: argparse.Namespace, *, resume: bool, more: dict[str, Any] | None = None) -> Options:
+def options_from(words: argparse.Namespace, *, resume: bool | None, more: dict[str, Any] | None = None) -> Options:
     """How this process runs: places, environment, and the flags as settings."""
     found = places(os.environ, Path.home())
     flags: dict[str, Any] = dict(more or {})
     if words.provider:
         flags["defaults"] = {"provider": words.provider}
-    if words.model:
-        flags["default_model"] = words.model
-    return Options(found, dict(os.environ), flags, Path(words.config) if words.config else None, resume)
+    file = Path(words.config) if words.config else None
+    return Options(found, dict(os.environ), flags, file, resume, model=words.model)
 
 
 def here(*, project: bool = False) -> Path:

@@ -5,20 +5,11 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn, TextIO
 
+from smith_server.core.printable import printable
+
 FAILED, REFUSED, INTERRUPTED = 1, 3, 130
 SIGNALLED = 128
 """Exit codes; a signal adds its number to the last."""
-
-_LINES = (0x09, 0x0A)
-_CONTROLS = (*range(0x20), *range(0x7F, 0xA0))
-# Marks that turn the direction of text can show a command as another one.
-_DIRECTIONS = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-_HIDDEN = {code: None for code in (*_CONTROLS, *_DIRECTIONS) if code not in _LINES}
-
-
-def printable(text: str) -> str:
-    """`text` without what a terminal would obey instead of showing it."""
-    return text.translate(_HIDDEN)
 
 
 def ready() -> None:
@@ -54,6 +45,7 @@ class Output:
     """What a command says: the answer on `stream`, everything else as lines on standard error.
 
     When `stream` cannot be written any more, `on_broken` is told once, and nothing more is said on it.
+    `before` is called before anything is written.
     """
 
     def __init__(self, stream: TextIO, on_broken: Callable[[OSError], None]) -> None:
@@ -61,6 +53,7 @@ class Output:
         self._on_broken = on_broken
         self._is_broken = False
         self._in_line = False
+        self.before: Callable[[], None] = lambda: None
 
     def answer(self, text: str) -> None:
         """More of the answer."""
@@ -77,6 +70,7 @@ class Output:
         """`text` as it is, at once."""
         if self._is_broken:
             return
+        self.before()
         try:
             self._stream.write(text)
             self._stream.flush()
@@ -88,6 +82,7 @@ class Output:
     def note(self, text: str, end: str = "\n") -> None:
         """A line on standard error, on a line of its own."""
         self.end_line()
+        self.before()
         try:
             sys.stderr.write(f"{printable(text)}{end}")
             sys.stderr.flush()

@@ -18,6 +18,7 @@ class Places(Struct, frozen=True):
     data: Path
     state: Path
     note: str = ""
+    cache: Path | None = None
 
     @property
     def config_file(self) -> Path:
@@ -32,6 +33,11 @@ class Places(Struct, frozen=True):
         return self.state / "jobs"
 
     @property
+    def cache_folder(self) -> Path:
+        """What can be had again lies here."""
+        return self.cache or self.state / "cache"
+
+    @property
     def log_file(self) -> Path:
         return self.state / "logs" / "smith.log"
 
@@ -44,6 +50,7 @@ def places(environ: Mapping[str, str], home: Path) -> Places:
         platformdirs.user_config_path("smith"),
         platformdirs.user_data_path("smith"),
         platformdirs.user_state_path("smith"),
+        cache=platformdirs.user_cache_path("smith"),
     )
     old = home / ".smith"
     if old.is_dir() and not any(folder.is_dir() for folder in (system.config, system.data, system.state)):

@@ -20,7 +20,7 @@ from smith_server.core import buffers
 from smith_server.core.budget import Budget, refusal
 from smith_server.core.conversation import Conversation
 from smith_server.core.editor import OpenText
-from smith_server.core.errors import AgentError, AgentFailure, Cancelled, ToolRefusal, failure
+from smith_server.core.errors import AgentError, AgentFailure, Cancelled, ToolRefusal, agent_error, failure
 from smith_server.core.events import CallFinished, CallProgressed, CallStarted, MessageAdded
 from smith_server.core.interrupt import interrupted_by
 from smith_server.core.messages import Call, ToolMessage
@@ -122,7 +122,7 @@ def title_of(arguments: str) -> str:
 
 def _message(name: str, call: Call, result: ToolResult) -> ToolMessage:
     return ToolMessage(
-        name, call.id, call.name, result.content, result.ok, result.code, result.recall_key, result.summary
+        name, call.id, call.name, result.content, result.ok, result.code, result.recall_key, result.summary, result.diff
     )
 
 
@@ -149,6 +149,11 @@ async def run_call(call: Call, turn: TurnInput, emit: Emit) -> ToolResult:
         return ToolResult(CANCELLED, "cancelled", ok=False, code="cancelled")
     except AgentFailure as problem:
         return refused(problem.error)
+    except Exception as problem:
+        # A tool, an editor or a rule may raise what it likes: neighbours that run beside it go on.
+        log.exception("a call of %s failed", call.name)
+        text = f"{call.name} failed inside: {type(problem).__name__}: {problem}"
+        return refused(agent_error("tool", "handler_error", text))
 
 
 def refused(error: AgentError) -> ToolResult:
@@ -188,7 +193,7 @@ async def _pipeline(call: Call, turn: TurnInput, emit: Emit) -> ToolResult:
         unsaved = await _prepare(ready, turn)
     mark = turn.editor.mark_disk()
     async with interrupted_by(turn.token):
-        result = await _guarded(ready.tool.run(ready.args, ready.context), ready.tool.name)
+        result = await ready.tool.run(ready.args, ready.context)
     changed = list(dict.fromkeys([*result.touched, *turn.editor.changed_since(mark)]))
     event, left = buffers.after_disk(turn, changed, unsaved)
     if event is not None:
@@ -237,7 +242,7 @@ async def _permit(ready: _Ready, saves: Sequence[OpenText], turn: TurnInput) -> 
         raise failure("policy", "tool_denied", f"This call is not allowed: {verdict.reason}")
     if verdict.decision == "allow":
         return
-    preview = await _guarded(ready.tool.preview(ready.args, ready.context), ready.tool.name)
+    preview = await ready.tool.preview(ready.args, ready.context)
     question = Question(
         ready.call.id,
         ready.tool.name,
@@ -261,17 +266,6 @@ async def _ask(question: Question, turn: TurnInput) -> None:
         raise failure("policy", "nobody_to_ask", text)
     said = f" They say: {answer.feedback}" if answer.feedback else ""
     raise failure("policy", "refused", f"The user said no to this call.{said}")
-
-
-async def _guarded(work: Any, name: str) -> Any:
-    """A tool may raise what it likes; the turn sees a refusal and the log the rest."""
-    try:
-        return await work
-    except AgentFailure:
-        raise
-    except Exception as problem:
-        log.exception("tool %s failed", name)
-        raise ToolRefusal("handler_error", f"{name} failed inside: {type(problem).__name__}: {problem}") from problem
 
 
 def _with_notes(result: ToolResult, *notes: str) -> ToolResult:

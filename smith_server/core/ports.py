@@ -19,7 +19,7 @@ Emit = Callable[[Event], None]
 
 
 class Request(Struct, frozen=True):
-    """One question to a model. `messages` are valid as they stand: every call has its result."""
+    """One question to a model. `images`: it takes pictures."""
 
     model: str
     system: str
@@ -28,6 +28,7 @@ class Request(Struct, frozen=True):
     max_output_tokens: int | None = None
     temperature: float | None = None
     stream: bool = True
+    images: bool = True
 
 
 class TextDelta(Struct, frozen=True):
@@ -43,11 +44,15 @@ class ThinkingDelta(Struct, frozen=True):
 
 
 class Done(Struct, frozen=True):
-    """The whole answer: its parts in order, deltas included, why it ended and what it cost."""
+    """The whole answer: its parts in order, deltas included, why it ended and what it cost.
+
+    `dropped` calls are not among the parts, since the end of the answer cut or forbade them.
+    """
 
     parts: tuple[Part, ...]
     stop: StopReason
     usage: Usage | None = None
+    dropped: int = 0
 
 
 class Failed(Struct, frozen=True):
@@ -110,10 +115,20 @@ class Retries(Protocol):
 class View(Protocol):
     """Makes the next request out of the conversation."""
 
-    async def next(self, messages: Sequence[Message]) -> Request: ...
+    async def next(self, messages: Sequence[Message]) -> Request:
+        """The next request; waits when something has to be summed up first.
+
+        Raises `Cancelled`, and a `budget_exhausted` failure `context_exhausted` when it cannot be made
+        small enough.
+        """
+        ...
 
     def answered(self, usage: Usage) -> None:
         """What the last request really cost, as far as the provider said."""
+        ...
+
+    def used(self) -> Usage:
+        """What making requests has cost since this was asked last."""
         ...
 
 

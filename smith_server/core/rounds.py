@@ -4,6 +4,8 @@ A round is a reply with calls and the result of every one of them. What no provi
 whose calls are not all answered or a result that answers nothing, belongs to no unit.
 """
 
+from collections.abc import Iterator
+
 from msgspec import structs
 
 from smith_server.core.estimate import characters
@@ -13,7 +15,8 @@ from smith_server.core.messages import AssistantMessage, Message, ToolMessage, U
 class Unit:
     """Messages that are sent together or not at all; `size` is in characters.
 
-    `sent` and `dropped` say what became of it in the requests made so far.
+    `sent` and `dropped` say what became of it in the requests made so far; `is_old` that it is no
+    longer among the newest rounds, whose results stay.
     """
 
     def __init__(self, *messages: Message) -> None:
@@ -21,6 +24,8 @@ class Unit:
         self.size = sum(map(characters, messages))
         self.sent = False
         self.dropped = False
+        self.is_old = False
+        self._rewritten: set[int] = set()
 
     @property
     def is_round(self) -> bool:
@@ -28,7 +33,8 @@ class Unit:
 
     @property
     def is_prompt(self) -> bool:
-        return isinstance(self.messages[0], UserMessage)
+        first = self.messages[0]
+        return isinstance(first, UserMessage) and not first.aside
 
     def add(self, message: Message) -> None:
         """One more message of this unit."""
@@ -38,23 +44,29 @@ class Unit:
     def gain(self, over: int, can_recall: bool) -> int:
         """Characters that `elide` would free; a placeholder longer than its result frees none."""
         results = (self.messages[at] for at in self._results(over))
-        return sum(max(0, characters(result) - len(_stand_in(result, can_recall))) for result in results)
+        return sum(max(0, characters(result) - len(stand_in(result, can_recall))) for result in results)
 
     def elide(self, over: int, can_recall: bool) -> int:
         """Send placeholders for results of more than `over` characters; how many. Their messages stay as they are."""
         positions = self._results(over)
         for at in positions:
             result = self.messages[at]
-            content = _stand_in(result, can_recall)
-            self.messages[at] = structs.replace(result, content=content)
-            self.size += len(content) - characters(result)
+            self.replace(at, structs.replace(result, content=stand_in(result, can_recall)))
         return len(positions)
+
+    def replace(self, at: int, message: Message) -> None:
+        """Send `message` in the place of the one at `at`."""
+        self.size += characters(message) - characters(self.messages[at])
+        self.messages[at] = message
+        self._rewritten.add(at)
+
+    def untouched(self) -> Iterator[tuple[int, Message]]:
+        """The messages that are sent as they are stored, with their places."""
+        return ((at, message) for at, message in enumerate(self.messages) if at not in self._rewritten)
 
     def _results(self, over: int) -> list[int]:
         return [
-            at
-            for at, message in enumerate(self.messages)
-            if isinstance(message, ToolMessage) and len(message.content) > over
+            at for at, message in self.untouched() if isinstance(message, ToolMessage) and len(message.content) > over
         ]
 
 
@@ -92,6 +104,7 @@ def placeholder(length: int, recall_key: str = "") -> str:
     return f"[elided {length} chars of tool output{hint}]"
 
 
-def _stand_in(result: Message, can_recall: bool) -> str:
+def stand_in(result: Message, can_recall: bool) -> str:
+    """What is sent for an elided `result`; the key only to whoever can use it."""
     key = result.recall_key if can_recall and isinstance(result, ToolMessage) else ""
     return placeholder(characters(result), key)

@@ -19,6 +19,7 @@ from smith_server.core.events import (
     RequestFinished,
     RequestRetried,
     RequestStarted,
+    ResponseContinued,
     UsageUpdated,
 )
 from smith_server.core.execute import CANCELLED, execute
@@ -45,18 +46,33 @@ class TurnEnd(Struct, frozen=True):
     error: AgentError | None = None
 
 
+MOST_CONTINUED = 3
+"""So often an answer of one prompt may reach the output limit and go on."""
+
+_GO_ON = "[Your answer reached the output limit. Go on exactly where it stopped; repeat nothing of it.]"
+_SMALLER = (
+    "[Your answer reached the output limit inside a tool call. None of its calls was run. Make the call again "
+    "with less in it: write a large file in several steps, each with a part of the text.]"
+)
+
+
 class Reply(Struct, frozen=True):
-    """What came of one request, kept even when it broke off."""
+    """What came of one request, kept even when it broke off. `context` is its own size in tokens.
+
+    `cut`: the output limit took calls from it, which are not among the parts.
+    """
 
     parts: tuple[Part, ...]
     stop: StopReason
     usage: Usage
     error: AgentError | None = None
+    context: int = 0
+    cut: bool = False
 
 
 async def run_turn(turn: TurnInput, talk: Conversation, emit: Emit) -> TurnEnd:
     """Run until the model has nothing more to do. The conversation is valid whenever this returns."""
-    usage, budget = Usage(), turn.budget
+    usage, budget, continued = Usage(), turn.budget, 0
     while True:
         _steer(turn, talk, emit)
         if turn.token.requested:
@@ -64,9 +80,12 @@ async def run_turn(turn: TurnInput, talk: Conversation, emit: Emit) -> TurnEnd:
         if (error := budget.exhausted(time.monotonic())) is not None:
             return _close(talk, emit, TurnEnd("budget_exhausted", usage, error))
         reply = await _request(turn, talk, emit)
-        turn.view.answered(reply.usage)
         usage, budget = usage + reply.usage, budget.with_request()
-        emit(UsageUpdated(turn_usage=usage, context=reply.usage.context))
+        emit(UsageUpdated(turn_usage=usage, context=reply.context))
+        if reply.stop == "max_tokens" and continued < MOST_CONTINUED:
+            continued += 1
+            _continue(reply, continued, talk, emit)
+            continue
         if (end := _end_of(reply, usage)) is not None:
             return _close(talk, emit, end)
         done = await execute(_calls(reply), turn, talk, emit, budget)
@@ -82,14 +101,25 @@ def _steer(turn: TurnInput, talk: Conversation, emit: Emit) -> None:
         emit(MessageAdded(message=message))
 
 
+def _continue(reply: Reply, attempt: int, talk: Conversation, emit: Emit) -> None:
+    """Ask for the rest of an answer that the output limit ended."""
+    message = UserMessage(talk.mint(), _SMALLER if reply.cut else _GO_ON, aside=True)
+    talk.add(message)
+    emit(ResponseContinued(attempt=attempt, dropped=reply.cut))
+    emit(MessageAdded(message=message))
+
+
 async def _request(turn: TurnInput, talk: Conversation, emit: Emit) -> Reply:
     """One request, made again where that may help; what was shown of it is a message of the conversation afterwards."""
     try:
         request = await turn.view.next(talk.messages)
+    except Cancelled:
+        return Reply((), "cancelled", turn.view.used())
     except AgentFailure as problem:
-        return Reply((), "error", Usage(), problem.error)
+        return Reply((), "error", turn.view.used(), problem.error)
     name = talk.mint()
     reply = await _attempts(turn, request, name, emit)
+    reply = structs.replace(reply, usage=reply.usage + turn.view.used())
     if _calls(reply) or joined_text(reply.parts).strip():
         message = AssistantMessage(name, reply.parts, request.model, reply.stop)
         talk.add(message)
@@ -106,6 +136,7 @@ async def _attempts(turn: TurnInput, request: Request, name: str, emit: Emit) ->
         emit(RequestStarted(model=request.model, provider=turn.provider.name, attempt=attempt))
         answer = await _relay(turn, request, name, emit)
         reply = _reply(answer)
+        turn.view.answered(reply.usage)
         used = used + reply.usage
         emit(RequestFinished(usage=reply.usage, duration_ms=int((time.monotonic() - began) * 1000)))
         if (again := turn.retries.after(answer)) is None:
@@ -168,11 +199,15 @@ def _kept(parts: tuple[Part, ...], shown: list[str]) -> tuple[Part, ...]:
 
 def _reply(answer: Done | Failed) -> Reply:
     usage = (answer.usage or Usage()) + Usage(requests=1)
+    if isinstance(answer, Done) and answer.stop == "max_tokens":
+        parts = tuple(part for part in answer.parts if not isinstance(part, Call))
+        cut = bool(answer.dropped) or len(parts) < len(answer.parts)
+        return Reply(parts, answer.stop, usage, context=usage.context, cut=cut)
     if isinstance(answer, Done):
-        return Reply(answer.parts, answer.stop, usage)
+        return Reply(answer.parts, answer.stop, usage, context=usage.context)
     if answer.error.kind == "cancelled":
-        return Reply(answer.parts, "cancelled", usage)
-    return Reply(answer.parts, "error", usage, answer.error)
+        return Reply(answer.parts, "cancelled", usage, context=usage.context)
+    return Reply(answer.parts, "error", usage, answer.error, usage.context)
 
 
 def _end_of(reply: Reply, usage: Usage) -> TurnEnd | None:
@@ -182,7 +217,10 @@ def _end_of(reply: Reply, usage: Usage) -> TurnEnd | None:
     if reply.error is not None:
         return TurnEnd("error", usage, reply.error)
     if reply.stop == "max_tokens":
-        text = "The answer reached the model's output limit. Ask for it in smaller pieces."
+        text = (
+            f"The answer reached the model's output limit {MOST_CONTINUED + 1} times. Ask for it in smaller pieces, "
+            "or raise `max_output_tokens` of the provider or model."
+        )
         return TurnEnd("error", usage, agent_error("protocol", "output_limit", text))
     if reply.stop == "content_filter":
         text = "The provider withheld the rest of this answer (content filter). Rephrase the prompt."

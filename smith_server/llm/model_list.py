@@ -1,5 +1,6 @@
 """The list of models that a server answers with."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from smith_server.core.errors import failure
@@ -17,6 +18,11 @@ def ids_in(body: bytes, preset: Preset) -> tuple[str, ...]:
 
     Raises `AgentFailure` (`protocol`, `protocol_error`) for a body that is no such list.
     """
+    return tuple(name for name, _ in items_in(body, preset))
+
+
+def items_in(body: bytes, preset: Preset) -> Sequence[tuple[str, Mapping[str, Any]]]:
+    """The same with what the server says of each."""
     try:
         value = loose_json.decode(body)
     except loose_json.Malformed as problem:
@@ -24,7 +30,8 @@ def ids_in(body: bytes, preset: Preset) -> tuple[str, ...]:
     items = value.get("data") if isinstance(value, dict) else value
     if not isinstance(items, list):
         raise failure("protocol", "protocol_error", advice.no_list(preset))
-    return tuple(name for name in map(_id, items[:_MOST_IDS]) if name)
+    named = ((_id(item), item if isinstance(item, dict) else {}) for item in items[:_MOST_IDS])
+    return [(name, item) for name, item in named if name]
 
 
 def _id(item: Any) -> str:

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator
 
+import msgspec
+
 from smith_server import __version__
 from smith_server.core.cancel import CancelToken
 from smith_server.core.errors import AgentError, AgentFailure, agent_error
@@ -11,7 +13,7 @@ from smith_server.llm import advice, errors
 from smith_server.llm.answer import Reader
 from smith_server.llm.dialects import DIALECTS
 from smith_server.llm.exchange import Exchange, masked, without
-from smith_server.llm.http import Broken, Connections, Response, Unreached
+from smith_server.llm.http import Broken, Connections, Unreached
 from smith_server.llm.model_list import MOST_LIST, ids_in
 from smith_server.llm.presets import Preset, host_of
 
@@ -73,7 +75,7 @@ class HttpProvider:
             return
         try:
             async with asyncio.timeout(self.preset.timeouts.connect):
-                response = await self._get("HEAD")
+                response = await self._connections.send(self.preset, "HEAD", "/models", self._headers[False])
                 await response.drain()
         except (TimeoutError, Unreached, Broken):
             return
@@ -83,18 +85,28 @@ class HttpProvider:
 
         Raises `AgentFailure` (`transport`, or `protocol` for a list that is none); ten seconds at most.
         """
+        return ids_in(await self.fetch("/models"), self.preset)
+
+    async def fetch(self, path: str, body: bytes = b"", base: str = "") -> bytes:
+        """A small answer beside the dialect, at most `MOST_LIST` bytes of it: to a POST when there is a `body`.
+
+        `base` stands for the base address; it has to be of the same server, as the key goes there.
+        Raises `AgentFailure` (`transport`); ten seconds at most.
+        """
         self.ready()
         try:
             async with asyncio.timeout(_LIST_TIME):
-                return await self._list()
+                return await self._fetched(path, body, base)
         except (TimeoutError, Broken):
             raise AgentFailure(self._error("stall_timeout", advice.stalled(self.preset))) from None
         except Unreached as problem:
             text = advice.unreachable(problem.reason, self.preset)
             raise AgentFailure(self._error("unreachable", text)) from problem
 
-    async def _list(self) -> tuple[str, ...]:
-        response = await self._get("GET")
+    async def _fetched(self, path: str, sent: bytes, base: str) -> bytes:
+        preset = msgspec.structs.replace(self.preset, base_url=base) if base else self.preset
+        method = "POST" if sent else "GET"
+        response = await self._connections.send(preset, method, path, self._headers[False], sent)
         try:
             body = bytearray()
             while len(body) <= MOST_LIST and (chunk := await response.read()):
@@ -104,10 +116,7 @@ class HttpProvider:
         if response.status != 200:
             failed = errors.of_response(response.status, response.headers, bytes(body), self.preset)
             raise AgentFailure(without(failed.error, self._key) if self._key else failed.error)
-        return ids_in(bytes(body), self.preset)
-
-    async def _get(self, method: str) -> Response:
-        return await self._connections.send(self.preset, method, "/models", self._headers[False])
+        return bytes(body)
 
     def _headers_of(self, streamed: bool) -> dict[str, str]:
         """A body is asked for uncompressed, so that it comes as it is made."""

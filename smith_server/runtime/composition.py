@@ -78,7 +78,7 @@ async def _role(making: Making) -> RoleCatalog:
 
 
 async def _model(making: Making) -> Providers:
-    return Providers(making.started.environ)
+    return Providers(making.started)
 
 
 async def _tool(making: Making) -> Toolbox:

@@ -1,9 +1,11 @@
 """The settings of every project that is open, read again when a file changed, and what was set at run time."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from smith_server.config.layers import Loaded, Sources, read, reread, stamp
 from smith_server.config.schema import Settings
@@ -43,6 +45,19 @@ class Configuration:
             found = read(sources) if known is None else reread(sources, known[1])
             known = self._loaded[root] = (now, found)
         return known[1]
+
+    def written(self, root: Path) -> Sequence[Settings]:
+        """The settings as files and `/config set` alone make them, then with the environment: what was there before
+
+        somebody named a provider for this process. Empty when nobody did.
+        """
+        options = self._options
+        is_named = any(options.flags.get(table) for table in ("defaults", "llm_config"))
+        if not is_named and not options.environ.get("SMITH_PROVIDER"):
+            return ()
+        sources = msgspec.structs.replace(self._sources(root), ephemeral={})
+        written = msgspec.structs.replace(sources, environ={})
+        return read(written).settings, read(sources).settings
 
     async def overrides(self) -> Mapping[str, Any]:
         """What was set at run time, as a tree."""

@@ -11,15 +11,20 @@ from functools import partial
 from pathlib import Path
 
 import apsw
+import msgspec
 
+from smith_server.core.conversation import turn_of
 from smith_server.core.errors import AgentError, AgentFailure, agent_error
 from smith_server.core.events import (
+    ContextCompacted,
     Envelope,
     Event,
     MessageAdded,
     OutputDelta,
     PromptDropped,
+    PromptEdited,
     PromptQueued,
+    PromptTaken,
     ReasoningDelta,
     RequestRetried,
     RequestStarted,
@@ -28,6 +33,7 @@ from smith_server.core.events import (
     TurnCompleted,
     TurnFailed,
     TurnStarted,
+    UsageUpdated,
 )
 from smith_server.core.messages import Usage
 from smith_server.runtime.bus import ends_turn
@@ -35,14 +41,17 @@ from smith_server.store import conversations, lease, turns
 from smith_server.store.conversations import Header
 from smith_server.store.db import Database
 from smith_server.store.holder import Holder
+from smith_server.store.keys import new_id
 from smith_server.store.lease import Lease
 from smith_server.store.transaction import transaction
 from smith_server.store.writes import (
+    AddCompaction,
     AddMessage,
     AddPiece,
     CloseTurn,
     DropPieces,
     DropPrompt,
+    EditPrompt,
     OpenTurn,
     QueuePrompt,
     SetUsage,
@@ -57,6 +66,7 @@ END_SECONDS = 2.0
 _TITLE = 80
 
 Trouble = Callable[[str, AgentError], None]
+"""Told of a conversation and what its store did; code `lease_lost` means that somebody else writes it now."""
 
 
 class Journal:
@@ -75,11 +85,13 @@ class Journal:
         self._told = False
         self.leases: dict[str, Lease] = {}
         """The rights to write, by conversation; nothing is written without the one that was taken."""
+        self._left: set[str] = set()
 
     async def keep(self, batch: list[Envelope]) -> None:
         """Store what `batch` means, as long as the store answers in time."""
         ends = any(map(ends_turn, batch))
-        self._backlog += [write for envelope in batch for write in self._writes(envelope)]
+        ours = [envelope for envelope in batch if envelope.conversation not in self._left]
+        self._backlog += [write for envelope in ours for write in self._writes(envelope)]
         self._ends = self._ends or ends
         if not self._backlog:
             return
@@ -93,6 +105,18 @@ class Journal:
         """Give a conversation that has had no turn yet its place in the store."""
         if conversation in self._roots:
             await self._database.call(partial(self._create, name=conversation))
+
+    def look_on(self, conversation: str) -> None:
+        """Write nothing of a conversation from now on: somebody else does, or it is gone."""
+        self._left.add(conversation)
+        self._roots.pop(conversation, None)
+        self.leases.pop(conversation, None)
+        self._backlog = [write for write in self._backlog if write.conversation != conversation]
+
+    def write(self, lease: Lease) -> None:
+        """Write a conversation under this right."""
+        self._left.discard(lease.conversation)
+        self.leases[lease.conversation] = lease
 
     async def _settle(self, seconds: float) -> None:
         if self._task is None or self._task.done():
@@ -120,12 +144,12 @@ class Journal:
                     return
 
     def _still_ours(self, writes: list[Write], error: AgentError) -> list[Write]:
-        """`writes` without those of a conversation that somebody else has taken over."""
-        if error.code != "lease_lost":
-            return writes
-        lost = error.data["conversation"]
-        self._trouble(lost, error)
-        return [write for write in writes if write.conversation != lost]
+        """`writes` without those of conversations that somebody else has taken over."""
+        if error.code == "lease_lost":
+            lost = error.data["conversation"]
+            self.look_on(lost)
+            self._trouble(lost, error)
+        return [write for write in writes if write.conversation not in self._left]
 
     def _apply(self, writes: list[Write], ends: bool, connection: apsw.Connection) -> None:
         with transaction(connection, ends):
@@ -176,22 +200,39 @@ class Journal:
                 yield DropPieces(name, message, job)
             case MessageAdded(message):
                 yield AddMessage(name, message, job)
+            case ContextCompacted():
+                yield from self._compacted(envelope, event)
             case RequestStarted(model, provider):
                 self._models[name, job] = (model, provider)
-            case SessionStarted(root, resumed):
+            case UsageUpdated(turn_usage):
+                # What a turn has used by now is known even if its process is killed.
+                yield self._usage(envelope, turn_usage)
+            case SessionStarted(root=root, resumed=resumed):
                 if not resumed:
                     self._roots[name] = root
             case _:
                 yield from self._prompt(envelope, event)
+
+    def _compacted(self, envelope: Envelope, event: ContextCompacted) -> Iterator[Write]:
+        """A child's view ends with it and is not stored. Outside a turn the summary is an expense of its own."""
+        if envelope.job:
+            return
+        if event.steps:
+            yield AddCompaction(envelope.conversation, event.record)
+        if not envelope.turn and event.usage.requests:
+            turn = turn_of(event.record.upto)
+            yield SetUsage(envelope.conversation, turn, event.usage, new_id(), "summary")
 
     def _prompt(self, envelope: Envelope, event: Event) -> Iterable[Write]:
         """What becomes of prompts: they wait, are dropped, open a turn, and the turn ends."""
         match event:
             case TurnStarted(text, queued):
                 return (self._opening(envelope, text), *_taken(envelope, queued))
-            case PromptQueued(id, text):
-                return (QueuePrompt(envelope.conversation, id, text),)
-            case PromptDropped(id):
+            case PromptQueued(id, text, _, record):
+                return (QueuePrompt(envelope.conversation, id, text, record),)
+            case PromptEdited(id, text):
+                return (EditPrompt(envelope.conversation, id, text),)
+            case PromptDropped(id) | PromptTaken(id):
                 return (DropPrompt(envelope.conversation, id),)
             case _:
                 return self._end(envelope, event)
@@ -209,30 +250,35 @@ class Journal:
             depth=bool(envelope.job) + bool(envelope.parent),
         )
 
+    def _usage(self, envelope: Envelope, used: Usage) -> SetUsage:
+        model, _ = self._models.get((envelope.conversation, envelope.job), ("", ""))
+        return SetUsage(envelope.conversation, envelope.turn, used, envelope.job or "parent", envelope.role, model)
+
     def _end(self, envelope: Envelope, event: Event) -> Iterable[Write]:
         ended = _ended(event)
         if ended is None:
             return ()
-        state, usage, record = ended
-        model, _ = self._models.pop((envelope.conversation, envelope.job), ("", ""))
-        return (
-            SetUsage(envelope.conversation, envelope.turn, usage, envelope.job or "parent", envelope.role, model),
-            CloseTurn(envelope.conversation, envelope.turn, state, envelope.job, dict(record)),
-        )
+        state, usage, why = ended
+        used = self._usage(envelope, usage)
+        model, provider = self._models.pop((envelope.conversation, envelope.job), ("", ""))
+        record = {**why, "model": model, "provider": provider, "usage": msgspec.to_builtins(usage)}
+        return used, CloseTurn(envelope.conversation, envelope.turn, state, envelope.job, record)
 
 
 def _taken(envelope: Envelope, queued: str) -> Iterable[Write]:
     return (DropPrompt(envelope.conversation, queued),) if queued else ()
 
 
-def _ended(event: Event) -> tuple[TurnState, Usage, dict[str, object]] | None:
+def _ended(event: Event) -> tuple[TurnState, Usage, dict[str, str]] | None:
+    """The state of the turn that `event` ends, what it used, and why it ended."""
     match event:
-        case TurnCompleted(_, usage):
-            return "completed", usage, {}
+        case TurnCompleted(stop_reason, usage):
+            return "completed", usage, {"stop_reason": stop_reason}
         case TurnCancelled(usage):
-            return "cancelled", usage, {}
+            return "cancelled", usage, {"stop_reason": "cancelled"}
         case TurnFailed(error, usage):
-            return "error", usage, {"code": error.code, "message": error.message}
+            why = {"stop_reason": "error", "kind": error.kind, "code": error.code, "message": error.message}
+            return "error", usage, why
         case _:
             return None
 

@@ -1,65 +1,112 @@
-"""Which provider and which model: ordered steps, each looked at only if the one before was silent."""
+"""Which model: eight ordered steps, each looked at only if the one before was silent."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
 
-import msgspec
 from msgspec import Struct
 
 from smith_server.config.schema import ProviderSettings, Settings
-from smith_server.core.errors import failure
-from smith_server.llm.presets import PRESETS, Preset, preset
-from smith_server.llm.stall import Timeouts
+from smith_server.core.errors import AgentFailure, failure
+from smith_server.llm.catalog import UNKNOWN_WINDOW, Model
+from smith_server.llm.presets import Preset
+from smith_server.policy.roles import Role
 
-Answers = Callable[[str], Awaitable[bool]]
+
+class Asked(Struct, frozen=True):
+    """What came with a prompt: a model, or a key of the setting `models`; "" for neither.
+
+    `provider` is the one that `model` was chosen for, "" for whichever there is.
+    """
+
+    model: str = ""
+    model_key: str = ""
+    provider: str = ""
 
 
-class Choice(Struct, frozen=True):
-    """A provider ready to be built: its preset at the right address, its key ("" for none), why it was chosen."""
+NOTHING_ASKED = Asked()
+
+
+class Selected(Struct, frozen=True):
+    """The model of a turn and what fits into it, in tokens. `source` and `key` tell which step named it."""
+
+    model: str
+    source: str
+    key: str | None = None
+    context_window: int = UNKNOWN_WINDOW
+    max_output_tokens: int | None = None
+
+
+class Offer(Protocol):
+    """What is known of the models of the provider that was chosen."""
 
     preset: Preset
-    key: str
-    why: str
+
+    async def names(self) -> Sequence[str]:
+        """All of them; may ask the server."""
+        ...
+
+    def look(self, model: str) -> Model:
+        """The facts of one."""
+        ...
+
+    def is_meant(self, path: str) -> bool:
+        """Whether the setting at this dotted path was made for this provider; it is not sent to another one."""
+        ...
 
 
-async def choose_provider(settings: Settings, environ: Mapping[str, str], answers: Answers) -> Choice:
-    """The provider for a turn.
+async def select_model(asked: Asked, role: Role, settings: Settings, offer: Offer, file: Path) -> Selected:
+    """The model of a turn.
 
-    Order: named by flag, variable or file; `llm_config.api_url`; the first key in the environment;
-    an Ollama that `answers`. Raises a `policy` failure `no_provider` that lists the ways to get one.
+    Order: 1 asked for with the prompt; 2 `models` by its key; 3 the role's own; 4 `models` by role;
+    5 `models` by the role's key; 6 `default_model`; 7 the setting of the provider, then what is built
+    in for it; 8 the only one that its server offers. Raises a `policy` failure `no_model` that names
+    the settings and the `file` they belong in.
     """
-    wanted = environ.get("SMITH_PROVIDER", "").lower()
-    if wanted and wanted != "scripted" and wanted not in PRESETS:
-        known = ", ".join(PRESETS)
-        raise failure("schema", "unknown_provider", f"SMITH_PROVIDER={wanted} is unknown. Use one of: {known}.")
-    if named := settings.defaults.provider:
-        return _choice(named, settings, environ, f"provider {named} is set")
-    if settings.llm_config.api_url:
-        return _choice("custom", settings, environ, "llm_config.api_url is set")
-    for name in ("openrouter", "openai"):
-        if environ.get(PRESETS[name].key_variable):
-            return _choice(name, settings, environ, f"{PRESETS[name].key_variable} is in the environment")
-    ollama = _choice("ollama", settings, environ, "an Ollama answers on this machine")
-    if await answers(ollama.preset.base_url.removesuffix("/v1")):
-        return ollama
-    raise failure("policy", "no_provider", _ways(environ))
+    found = next(_steps(asked, role, settings, offer), None)
+    if found is None:
+        found = _only(await offer.names(), offer.preset.name, file)
+    model, source, key = found
+    known = offer.look(model)
+    return Selected(model, source, key, known.context_window or UNKNOWN_WINDOW, known.max_output_tokens)
 
 
-def _choice(name: str, settings: Settings, environ: Mapping[str, str], why: str) -> Choice:
-    own, limits = provider_settings(settings, name), settings.llm_config
-    address = own.base_url or (limits.api_url if name == "custom" else "")
-    if name == "custom" and not address:
-        raise failure("policy", "no_address", "The provider `custom` needs `llm_config.api_url` in the settings.")
-    found = preset(name, {"OLLAMA_HOST": settings.providers.ollama.host}, address)
-    variable = limits.api_key_env if name == "custom" else found.key_variable
-    timeouts = Timeouts(
-        connect=limits.connect_timeout,
-        send=limits.send_timeout,
-        stall=limits.stream_stall_timeout,
-        whole=limits.timeout,
-    )
-    headers = {**found.headers, **own.headers}
-    found = msgspec.structs.replace(found, key_variable=variable, timeouts=timeouts, headers=headers)
-    return Choice(found, environ.get(variable, "") if variable else "", why)
+_Found = tuple[str, str, str | None]
+
+
+def _steps(asked: Asked, role: Role, settings: Settings, offer: Offer) -> Iterator[_Found]:
+    """The steps that say something, one at a time."""
+
+    def keyed(key: str) -> str:
+        model = settings.models.get(key, "") if key else ""
+        return model if model and offer.is_meant(f"models.{key}") else ""
+
+    if asked.model and asked.provider in ("", offer.preset.name):
+        yield asked.model, "request.model", None
+    if model := keyed(asked.model_key):
+        yield model, "request.model_key", asked.model_key
+    if role.model:
+        yield role.model, "role.model", None
+    if model := keyed(role.name):
+        yield model, "models.role", role.name
+    if model := keyed(role.model_key):
+        yield model, "models.default_key", role.model_key
+    if settings.default_model and offer.is_meant("default_model"):
+        yield settings.default_model, "config.default_model", None
+    yield from _of_provider(settings, offer)
+
+
+def _of_provider(settings: Settings, offer: Offer) -> Iterator[_Found]:
+    path = f"providers.{offer.preset.name}.model"
+    model = provider_settings(settings, offer.preset.name).model
+    if model and offer.is_meant(path):
+        yield model, path, None
+    if offer.preset.default_model:
+        yield offer.preset.default_model, BUILT_IN, None
+
+
+BUILT_IN = "built-in"
+"""The source of a model that nobody set."""
 
 
 def provider_settings(settings: Settings, name: str) -> ProviderSettings:
@@ -68,43 +115,31 @@ def provider_settings(settings: Settings, name: str) -> ProviderSettings:
     return own
 
 
-def choose_model(asked: str, role: str, settings: Settings, at: Preset) -> str:
-    """The model of a turn, or "" when only the provider's own list can tell.
+async def installed(selected: Selected, names: Callable[[], Awaitable[Sequence[str]]]) -> str:
+    """The model to use of an Ollama: the built-in one if it was pulled, else the first that was.
 
-    Order: asked for with the prompt; `models` by role, then `default`; `default_model`; the provider's
-    setting; the provider's built-in.
+    Raises a `policy` failure `no_model` when none was. One that cannot tell is taken at its word.
     """
-    own = provider_settings(settings, at.name).model
-    steps = (
-        asked,
-        settings.models.get(role, ""),
-        settings.models.get("default", ""),
-        settings.default_model,
-        own,
-        at.default_model,
-    )
-    return next((name for name in steps if name), "")
+    try:
+        there = await names()
+    except AgentFailure:
+        return selected.model
+    if selected.model in there or f"{selected.model}:latest" in there:
+        return selected.model
+    if not there:
+        text = f"This Ollama has no model yet. Get one: `ollama pull {selected.model}`."
+        raise failure("policy", "no_model", text)
+    return there[0]
 
 
-def only_model(names: Sequence[str], provider: str) -> str:
-    """The one model that a server offers. Raises a `policy` failure `no_model` when there is not exactly one."""
+def _only(names: Sequence[str], provider: str, file: Path) -> _Found:
+    """The one model that a server offers."""
     if len(names) == 1:
-        return names[0]
-    some = f" It offers: {', '.join(names[:10])}." if names else ""
+        return names[0], "catalog", None
+    some = f" It offers: {', '.join(names[:10])}{' …' if len(names) > 10 else ''}." if names else ""
     raise failure(
         "policy",
         "no_model",
-        f"No model is set for the provider {provider}: set `default_model` or SMITH_MODEL, or use -m.{some}",
+        f"No model is set for the provider {provider}: set `providers.{provider}.model` or `default_model` in {file},"
+        f" or SMITH_MODEL, or use -m.{some}",
     )
-
-
-def _ways(environ: Mapping[str, str]) -> str:
-    ways = [
-        "No model to talk to. Do one of these:",
-        "- set OPENROUTER_API_KEY or OPENAI_API_KEY in the environment of smith;",
-        "- start an Ollama on this machine (`ollama serve`);",
-        "- set `llm_config.api_url` in the settings to an OpenAI-compatible server, e.g. llama.cpp or vLLM.",
-    ]
-    if environ.get("ANTHROPIC_API_KEY"):
-        ways.append("ANTHROPIC_API_KEY is set, but this version does not speak Anthropic's protocol.")
-    return "\n".join(ways)

@@ -12,15 +12,22 @@ from smith_server.config.paths import Places
 class Options(Struct, frozen=True):
     """Places, environment, settings that hold for this process alone, a named settings file.
 
-    `flags` are settings as a tree, `set_by` says to people who gave them. `resume` tells whether the first
-    conversation of a project is its last one. `service_handles` replaces services by name: what is handed in is
-    not made.
+    `flags` are settings as a tree, `set_by` says to people who gave them. `model` is what conversations begin
+    with, whatever was chosen for them before. `resume` tells whether the first conversation of a project is its
+    last one; None leaves that to `terminal.resume`. `service_handles` replaces services by name: what is handed in
+    is not made.
     """
 
     places: Places
     environ: Mapping[str, str]
     flags: dict[str, Any] = {}
     config_file: Path | None = None
-    resume: bool = False
+    resume: bool | None = False
     set_by: str = "command line"
     service_handles: Mapping[str, Any] = {}
+    model: str = ""
+
+    @property
+    def settings_file(self) -> Path:
+        """Where a person's own settings belong."""
+        return self.config_file or self.places.config_file

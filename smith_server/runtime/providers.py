@@ -1,53 +1,127 @@
 """Providers at work: built once per choice, shared by all conversations of the process."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
+import msgspec
+from msgspec import Struct
+
 from smith_server.config.schema import Settings
-from smith_server.core.errors import failure
+from smith_server.core.errors import AgentFailure, failure
 from smith_server.core.events import Notice
 from smith_server.core.ports import Emit, Provider
+from smith_server.llm.catalog import Ask, Catalog
 from smith_server.llm.http import Connections
-from smith_server.llm.presets import PRESETS, host_of, is_loopback
+from smith_server.llm.local import WEIGHTS, LocalModel
+from smith_server.llm.model_facts import facts
+from smith_server.llm.presets import PRESETS, Preset, host_of, is_loopback
 from smith_server.llm.probe import answers
 from smith_server.llm.provider import HttpProvider
 from smith_server.llm.scripted import ScriptedProvider
-from smith_server.runtime.models import Choice, choose_model, choose_provider, only_model, provider_settings
+from smith_server.policy.roles import Role
+from smith_server.runtime.key_command import KeyCommands
+from smith_server.runtime.models import BUILT_IN, Asked, Selected, installed, provider_settings, select_model
+from smith_server.runtime.offer import ServerOffer
+from smith_server.runtime.options import Options
+from smith_server.runtime.provider_choice import Choice, Surroundings, choose_provider
+
+MOST_OUTPUT = 32_000
+"""Tokens of one answer that are enough for anything where nobody said how many."""
+
+log = logging.getLogger(__name__)
+
+
+class Wish(Struct, frozen=True):
+    """What a turn needs a model for: its settings, what came with the prompt, the role.
+
+    `written` are the settings without what was said for this process alone, see `Configuration.written`.
+    """
+
+    settings: Settings
+    asked: Asked
+    role: Role
+    written: Callable[[], Sequence[Settings]] = tuple
+
+
+class Picked(Struct, frozen=True):
+    """A provider ready for requests, and the model to name in them.
+
+    `compact`: it is a very small one. `images`: it takes pictures, as far as is known. `output_limit` is
+    what to ask for at most where nothing is set and the protocol wants a number. `secret` is its key under
+    the name of the variable that it could be in, for those who blank keys.
+    """
+
+    provider: Provider
+    selected: Selected
+    compact: bool = False
+    images: bool = True
+    output_limit: int | None = None
+    secret: Mapping[str, str] = {}
 
 
 class Providers:
-    """Picks provider and model for a turn."""
+    """The service `model`: picks provider and model for a turn."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
-        self._environ = environ
+    def __init__(self, options: Options) -> None:
+        self._environ = options.environ
+        self._around = Surroundings(options.environ, answers, options.settings_file)
         self._connections = Connections()
+        self._local = LocalModel(options.places.cache_folder / WEIGHTS, options.environ)
+        self._catalog = Catalog(options.places.cache_folder)
         self._built: dict[tuple[str, str], tuple[Choice, HttpProvider]] = {}
         self._scripted: ScriptedProvider | None = None
+        self._keys = KeyCommands()
         self._said: set[str] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
-    async def pick(self, settings: Settings, asked: str, role: str, emit: Emit) -> tuple[Provider, str]:
+    async def pick(self, wish: Wish, emit: Emit) -> Picked:
         """The provider and the model of a turn; says once why, when nobody named it.
 
         Raises `AgentFailure` that tells what to set when there is none.
         """
+        settings = wish.settings
         if settings.defaults.provider == "scripted":
-            return self._script(), asked or "script"
-        choice = await choose_provider(settings, self._environ, answers)
+            return Picked(self._script(), Selected(wish.asked.model or "script", "request.model"))
+        choice = await self._choice(settings, emit)
         provider = self._build(choice)
         provider.ready()
-        model = choose_model(asked, role, settings, choice.preset)
-        if not model:
-            model = only_model(await provider.models(), choice.preset.name)
-        if not settings.defaults.provider and choice.why not in self._said:
-            self._said.add(choice.why)
-            emit(Notice(level="info", text=f"Using {model} of {choice.preset.name}: {choice.why}."))
-        return provider, model
+        await self._catalog.load()
+        offer = ServerOffer(choice.preset, provider, self._catalog, settings, partial(self._levels, wish))
+        selected = await select_model(wish.asked, wish.role, settings, offer, self._around.file)
+        if choice.preset.name == "ollama" and selected.source == BUILT_IN:
+            selected = await self._pulled(selected, offer, provider, emit)
+        for text in offer.passed_over(selected.model):
+            self._say(text, emit)
+        if not settings.defaults.provider:
+            self._say(f"Using {selected.model} of {choice.preset.name}: {choice.why}.", emit, choice.why)
+        self._refresh(choice, provider, selected.model)
+        known = selected.max_output_tokens if choice.preset.dialect == "anthropic" else None
+        abilities = offer.look(selected.model).abilities
+        images = not abilities or "images" in abilities
+        limit = min(known, MOST_OUTPUT) if known else None
+        variable = choice.preset.key_variable
+        secret = {variable: choice.key} if variable else {}
+        return Picked(provider, selected, choice.preset.compact, images, limit, secret)
 
     def known(self, settings: Settings) -> Sequence[str]:
-        """The models that the settings name, for completion."""
+        """The models that the settings name, and those that servers in use are known to offer, for completion."""
         named = [*settings.models.values(), settings.default_model]
         named += [provider_settings(settings, name).model for name in PRESETS]
+        for choice, _ in self._built.values():
+            named += self._catalog.names(choice.preset)
         return sorted({name for name in named if name})
+
+    async def chosen(self, settings: Settings) -> str:
+        """The name of the provider of the next turn, "" when there is none yet."""
+        if settings.defaults.provider:
+            return settings.defaults.provider
+        try:
+            return (await choose_provider(settings, self._around)).preset.name
+        except AgentFailure:
+            return ""
 
     async def warm(self, settings: Settings) -> None:
         """Load what requests need, and open the connection, before the first prompt waits for it.
@@ -56,14 +130,72 @@ class Providers:
         """
         if settings.defaults.provider == "scripted":
             return
-        choice = await choose_provider(settings, self._environ, answers)
+        choice = await self._choice(settings)
         await self._connections.prepare(choice.preset)
+        await self._catalog.load()
         if not is_loopback(host_of(choice.preset.base_url)):
-            await self._build(choice).warm()
+            provider = self._build(choice)
+            await provider.warm()
+            self._refresh(choice, provider, choice.preset.default_model)
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, and end the model of our own."""
+        for task in list(self._tasks):
+            task.cancel()
         await self._connections.close()
+        await self._local.close()
+
+    async def _choice(self, settings: Settings, emit: Emit | None = None) -> Choice:
+        """The choice, with the key that a command prints; the model of our own is started when it is that."""
+        choice = await choose_provider(settings, self._around)
+        command = provider_settings(settings, choice.preset.name).api_key_command
+        if command and not choice.key:
+            key = await self._keys.key(command, choice.preset.name)
+            return msgspec.structs.replace(choice, key=key)
+        if choice.preset.name != "local" or choice.preset.base_url:
+            return choice
+        if not self._around.has_local():
+            text = "The small model of smith is not installed: install smith-server with its extra `local`."
+            raise failure("policy", "not_installed", text)
+        if emit is not None and not self._local.is_running:
+            emit(Notice(level="info", text="Starting the small model on this machine, which takes some seconds."))
+        served = await self._local.served()
+        here = msgspec.structs.replace(choice.preset, base_url=served.base_url)
+        return msgspec.structs.replace(choice, preset=here, key=served.key)
+
+    def _levels(self, wish: Wish) -> Sequence[tuple[Settings, str]]:
+        """Each level of settings with the provider that it chooses."""
+        return [(level, self._around.settled(level)) for level in wish.written()]
+
+    async def _pulled(self, selected: Selected, offer: ServerOffer, provider: HttpProvider, emit: Emit) -> Selected:
+        """The built-in model of an Ollama, or what there is instead; said once."""
+        model = await installed(selected, provider.models)
+        if model == selected.model:
+            return selected
+        self._say(f"Using {model}, which this Ollama has: {selected.model} was not pulled.", emit)
+        return msgspec.structs.replace(offer.selected(model), source="installed")
+
+    def _say(self, text: str, emit: Emit, about: str = "") -> None:
+        """A sentence for the person, once about the same."""
+        if (about or text) not in self._said:
+            self._said.add(about or text)
+            emit(Notice(level="info", text=text))
+
+    def _refresh(self, choice: Choice, provider: HttpProvider, model: str) -> None:
+        """Ask the server in the background what it knows of its models; the next turn goes by it."""
+        preset = choice.preset
+        if preset.compact or not self._catalog.is_wanting(preset, model):
+            return
+        ask = partial(facts, preset, model, provider.fetch)
+        task = asyncio.create_task(self._refreshed(preset, ask), name="catalog")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _refreshed(self, preset: Preset, ask: Ask) -> None:
+        try:
+            await self._catalog.refresh(preset, ask)
+        except AgentFailure as problem:
+            log.info("the models of %s are not known: %s", preset.name, problem)
 
     def _build(self, choice: Choice) -> HttpProvider:
         """One per address, so that what was encoded for it once is kept; anew when its settings change."""

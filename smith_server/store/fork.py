@@ -7,7 +7,7 @@ from msgspec import structs
 
 from smith_server.core.errors import AgentFailure, failure
 from smith_server.core.messages import AssistantMessage
-from smith_server.store import conversations, jobs
+from smith_server.store import compaction, conversations, jobs
 from smith_server.store.codec import decode_message
 from smith_server.store.conversations import Header
 from smith_server.store.keys import message_key, prefix_end, turn_id
@@ -58,6 +58,7 @@ def fork(
         connection.execute(_TURNS, (new, source, turn, moment))
         _copy_messages(connection, source, new, (turn, seq))
         _drop_later_children(connection, source, new, (turn, seq))
+        compaction.copy(connection, source, new, (turn, seq))
         connection.execute(_NOTES, (new, source, SCRATCHPAD, prefix_end(SCRATCHPAD), TURN_RECORD))
         made = conversations.get(connection, new)
     assert made is not None

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from smith_server.core.compaction import Compaction
 from smith_server.core.messages import Message, Usage
 from smith_server.store.holder import Holder
 
@@ -71,6 +72,13 @@ class SetUsage(Struct, frozen=True):
     model: str = ""
 
 
+class AddCompaction(Struct, frozen=True):
+    """From here on less of the conversation is sent."""
+
+    conversation: str
+    record: Compaction
+
+
 class CloseTurn(Struct, frozen=True):
     """A turn has ended; pieces of it that became no message go.
 
@@ -93,6 +101,14 @@ class QueuePrompt(Struct, frozen=True):
     record: dict[str, Any] = {}
 
 
+class EditPrompt(Struct, frozen=True):
+    """A waiting prompt has another text."""
+
+    conversation: str
+    id: str
+    text: str
+
+
 class DropPrompt(Struct, frozen=True):
     """A waiting prompt was taken up or given up."""
 
@@ -100,4 +116,15 @@ class DropPrompt(Struct, frozen=True):
     id: str
 
 
-Write = OpenTurn | AddPiece | DropPieces | AddMessage | SetUsage | CloseTurn | QueuePrompt | DropPrompt
+Write = (
+    OpenTurn
+    | AddPiece
+    | DropPieces
+    | AddMessage
+    | AddCompaction
+    | SetUsage
+    | CloseTurn
+    | QueuePrompt
+    | EditPrompt
+    | DropPrompt
+)

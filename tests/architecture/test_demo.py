@@ -32,5 +32,5 @@ def test_the_demo_runs_through_with_an_empty_home_and_the_paths_of_the_system(tm
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("checked: ") == 14
+    assert done.stdout.count("checked: ") == 18
     assert [path.name for path in tmp_path.iterdir() if path.name != ".cache"] == []

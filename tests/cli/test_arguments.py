@@ -7,7 +7,7 @@ import pytest
 from smith_server.cli.arguments import parse
 
 RUN = {"command": "run", "yes": False, "json": False, "resume": False, "model": "", "provider": None, "config": None}
-CHAT = {"command": "chat", "prompt": "", "resume": False, "model": "", "provider": None, "config": None}
+CHAT = {"command": "chat", "prompt": "", "resume": False, "model": "", "provider": None, "config": None, "face": ""}
 SERVE = {"command": "serve", "prompt": "", "stdio": False, "model": "", "provider": None, "config": None}
 
 
@@ -22,6 +22,8 @@ def words(line: str) -> list[str]:
         ("(none)", CHAT),
         ("chat", CHAT),
         ("-c", {**CHAT, "resume": True}),
+        ("--no-tui", {**CHAT, "face": "lines"}),
+        ("chat|--tui|-c", {**CHAT, "face": "tui", "resume": True}),
         ("-m|gpt|-p|OpenAI", {**CHAT, "model": "gpt", "provider": "openai"}),
         ("serve|--stdio", {**SERVE, "stdio": True}),
         ("--config|a.toml|serve", {**SERVE, "config": "a.toml"}),

@@ -8,6 +8,7 @@ from pathlib import Path
 from smith_server.cli.spelling import JsonLines, result, spelled
 from smith_server.cli.streams import Output
 from smith_server.core import events
+from smith_server.core.compaction import Compaction
 from smith_server.core.errors import agent_error
 from smith_server.core.events import Envelope, Event
 from smith_server.core.messages import AssistantMessage, Call, Text, Thinking, ToolMessage, Usage, UserMessage
@@ -17,17 +18,23 @@ from smith_server.runtime.outcome import TurnOutcome
 GOLDEN = Path(__file__).parents[1] / "golden" / "run_json.jsonl"
 USED = Usage(10, 4, 20, 5, 2)
 ERROR = agent_error("transport", "overloaded", "too busy")
+FOLDED = Compaction("t000001.0009", covered=("t000001.0001",), summary="so far")
 PARTS = (Thinking("hm"), Thinking("", "anthropic"), Text("Hello "), Call("c1", "read", "{}"), Text("there."))
 
 EVENTS: tuple[Event, ...] = (
     events.SessionStarted(root="/p", resumed=True, title="Fix it"),
     events.PromptQueued(id="q1", text="and then"),
+    events.PromptQueued(id="q2", text="quickly", steers=True, record={"model": "m"}),
+    events.PromptEdited(id="q1", text="and now"),
+    events.PromptTaken(id="q2"),
     events.PromptDropped(id="q1", text="and then"),
+    events.ConversationChanged(change="renamed", title="Fix it"),
     events.TurnStarted(text="fix it"),
     events.RequestStarted(model="m", provider="p"),
     events.RequestFinished(usage=USED, duration_ms=7),
     events.RequestRetried(message="t1.2", layer="transport", attempt=1, delay_ms=500, error=ERROR),
     events.RequestRetried(message="t1.2", layer="empty", attempt=1, delay_ms=0, error=ERROR),
+    events.ResponseContinued(attempt=1),
     events.ReasoningDelta(message="t1.2", text="hm"),
     events.OutputDelta(message="t1.2", text="Hello\n\u2028\ud800\x9b"),
     events.MessageAdded(message=UserMessage("t1.1", "fix it")),
@@ -52,6 +59,8 @@ EVENTS: tuple[Event, ...] = (
     events.DispatchStarted(child="k1", target_role="explorer", task="look"),
     events.DispatchFinished(child="k1", target_role="explorer", status="done", summary="seen"),
     events.ContextTrimmed(elided=3, dropped=1, estimate=900, limit=1000),
+    events.CompactionStarted(estimate=900, limit=800),
+    events.ContextCompacted(record=FOLDED, steps=("summary",), before=900, after=400, covered=7, usage=USED),
     events.UsageUpdated(turn_usage=USED, context=34),
     events.Notice(level="info", text="Using m."),
     events.ErrorReported(error=agent_error("tool", "odd", "odd")),

@@ -12,7 +12,7 @@ from smith_server.core.errors import ToolRefusal
 from smith_server.core.events import CallProgressed, Event, FilesChanged
 from smith_server.core.execute import MOST_CONTENT, MOST_TITLE, execute, run_call, title_of
 from smith_server.core.messages import AssistantMessage, Call, ToolMessage
-from smith_server.core.ports import Answer, Question
+from smith_server.core.ports import Answer, Question, Verdict
 from smith_server.core.scope import TurnInput
 from smith_server.core.tool import Effect, ToolResult
 from smith_server.runtime.unattended import NoEditor
@@ -93,6 +93,42 @@ async def test_a_bug_in_a_tool_is_a_result() -> None:
 
     result = await result_of(call(), turn_input(tools=[FakeTool(action=fail)]))
     assert (result.ok, result.code) == (False, "handler_error")
+
+
+class Broken(FakePolicy, FakeApprover, NoEditor):
+    """Everything in it is a bug."""
+
+    def judge(self, name: str, effect: Effect, args: object) -> Verdict:
+        raise ValueError("a rule that is none")
+
+    async def ask(self, question: object, token: object) -> Answer:
+        raise ConnectionError("nobody there")
+
+    async def unsaved(self) -> list[OpenText]:
+        raise OSError("no buffers")
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"policy": Broken()},
+        {"policy": FakePolicy("ask"), "approver": Broken()},
+        {"editor": Broken()},
+    ],
+    ids=["policy", "approver", "editor"],
+)
+async def test_a_bug_around_a_tool_is_a_result_too_and_every_call_has_one(broken: dict[str, object]) -> None:
+    tools = [FakeTool("look", Effect.READ), FakeTool("run", Effect.EXECUTE)]
+    turn = turn_input(tools=tools)
+    bad = msgspec.structs.replace(turn, **broken)
+    result = await result_of(call("run"), bad)
+    assert (result.ok, result.code, tools[1].ran) == (False, "handler_error", [])
+    talk = Conversation()
+    talk.begin_turn()
+    made = (call("look", id="a"), call("look", id="b"), call("run", id="c"))
+    talk.add(AssistantMessage(talk.mint(), made, stop="tool_use"))
+    await execute(made, bad, talk, lambda event: None, Budget())
+    assert [message.call_id for message in talk.messages if isinstance(message, ToolMessage)] == ["a", "b", "c"]
 
 
 async def test_a_cancel_in_the_moment_of_the_yes_starts_nothing() -> None:

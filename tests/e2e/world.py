@@ -45,7 +45,11 @@ class World:
 
     def use(self, model: LLMock) -> None:
         """Use a model server of somebody else."""
-        self.settings(f'[llm_config]\napi_url = "{model.base_url("openai")}"\nmodel = "mock"\n')
+        self.use_at(model.base_url("openai"))
+
+    def use_at(self, url: str) -> None:
+        """Use the model server at an address."""
+        self.settings(f'[llm_config]\napi_url = "{url}"\nmodel = "mock"\n')
 
     def settings(self, text: str) -> None:
         """Add to the user's settings file."""
@@ -59,9 +63,9 @@ class World:
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return path
 
-    async def server(self, *, plugin: bool = True, **more: Any) -> Client:
-        """A server that is ready for commands."""
-        client = await Client.start(self.environ, self.root)
+    async def server(self, *, plugin: bool = True, limit: int = 1 << 24, **more: Any) -> Client:
+        """A server that is ready for commands; the client takes about `limit` bytes that nobody wants yet."""
+        client = await Client.start(self.environ, self.root, limit=limit)
         self._clients.append(client)
         await client.initialize(self.root, plugin=plugin, **more)
         return client

@@ -20,6 +20,9 @@ class FakeView:
     def answered(self, usage: Usage) -> None:
         return None
 
+    def used(self) -> Usage:
+        return Usage()
+
 
 class FakeInbox:
     def __init__(self, *texts: str) -> None:

@@ -1,9 +1,14 @@
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from smith_server.core.messages import UserMessage
+from smith_server.runtime.line import Prompt
 from smith_server.runtime.services import Services
-from smith_server.runtime.session import Prompt, Session
+from smith_server.runtime.session import Session
 
 
 async def said(services: Services, session: Session, text: str) -> None:
@@ -58,3 +63,61 @@ async def test_what_is_chosen_before_the_first_prompt_is_kept(services: Services
     await said(services, session, "go")
     (header,) = await services.library.listed(tmp_path, 10)
     assert (header.title, header.message_count) == ("my plan", 2)
+
+
+async def test_words_of_a_line_are_parted_by_any_blank_and_a_value_stays_as_it_was_typed(
+    services: Services, tmp_path: Path
+) -> None:
+    session = await services.session("", tmp_path)
+    assert (await services.run_line("/scratchpad\tset\n plan\ta  b\n c", session)).error is None
+    assert (await services.run_line("  /scratchpad get\tplan ", session)).text == "a  b\n c"
+    assert (await services.run_line("/config\tset\tempty_response_retry_backoff_ms [1,\t2]", session)).error is None
+    settings = services.handles.config.settings(tmp_path)
+    assert tuple(settings.empty_response_retry_backoff_ms) == (1, 2)
+
+
+async def test_a_command_of_the_person_shows_what_it_wrote(services: Services, tmp_path: Path) -> None:
+    session = await services.session("", tmp_path)
+    result = await services.run_line("/cmd echo one; pwd; exit 3", session)
+    assert (result.text, result.data["ok"]) == (f"one\n{tmp_path}\n[exit code 3]", True)
+    await said(services, session, "hello")
+    (prompt, _) = session.talk.messages
+    assert prompt == UserMessage(prompt.id, "hello")
+
+
+async def test_what_a_command_wrote_goes_with_the_next_prompt_and_no_other(services: Services, tmp_path: Path) -> None:
+    session = await services.session("", tmp_path)
+    result = await services.run_line("/cmd+ echo one", session)
+    assert result.text == "one\n[The next prompt carries this.]"
+    await said(services, session, "what is it?")
+    await said(services, session, "and now?")
+    prompts = [message for message in session.talk.messages if isinstance(message, UserMessage)]
+    assert [(each.text, each.attached) for each in prompts] == [
+        ("what is it?", "[The user ran a command: echo one]\none"),
+        ("and now?", ""),
+    ]
+
+
+async def test_a_cancel_ends_a_command_of_the_person(services: Services, tmp_path: Path) -> None:
+    session = await services.session("", tmp_path)
+    running = asyncio.ensure_future(services.run_line("/cmd echo on; touch began; sleep 60", session))
+    async with asyncio.timeout(20):
+        while not (tmp_path / "began").exists():
+            await asyncio.sleep(0.02)
+    assert services.running("", "") is session
+    outcome = await session.cancel()
+    assert (outcome.cancelled, outcome.killed) == (True, ("$ echo on; touch began; sleep 60",))
+    assert "cancelled" in (await running).text
+    assert services.running("", "") is None
+
+
+async def test_a_command_ends_with_whoever_waits_for_it(services: Services, tmp_path: Path) -> None:
+    session = await services.session("", tmp_path)
+    running = asyncio.ensure_future(services.run_line("/cmd touch began; sleep 60; touch late", session))
+    async with asyncio.timeout(20):
+        while not (tmp_path / "began").exists():
+            await asyncio.sleep(0.02)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert not session.errands

@@ -1,12 +1,21 @@
 import asyncio
+from pathlib import Path
 
+from smith_server.config.paths import Places
 from smith_server.config.schema import Settings
 from smith_server.config.schema.models import LlmConfig
 from smith_server.core.events import Event
-from smith_server.runtime.providers import Providers
+from smith_server.policy.roles import ROLES
+from smith_server.runtime.models import NOTHING_ASKED, Selected
+from smith_server.runtime.options import Options
+from smith_server.runtime.providers import Providers, Wish
 
 
-async def test_warming_asks_a_server_on_this_machine_nothing() -> None:
+def providers_in(folder: Path) -> Providers:
+    return Providers(Options(Places(folder, folder, folder), {}))
+
+
+async def test_warming_asks_a_server_on_this_machine_nothing(tmp_path: Path) -> None:
     asked: list[bytes] = []
 
     async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -16,15 +25,15 @@ async def test_warming_asks_a_server_on_this_machine_nothing() -> None:
     server = await asyncio.start_server(take, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     settings = Settings(llm_config=LlmConfig(api_url=f"http://127.0.0.1:{port}/v1"), default_model="m")
-    providers, events = Providers({}), list[Event]()
+    providers, events = providers_in(tmp_path), list[Event]()
     await providers.warm(settings)
-    provider, model = await providers.pick(settings, "", "direct", events.append)
-    assert (provider.name, model, asked) == ("custom", "m", [])
+    picked = await providers.pick(Wish(settings, NOTHING_ASKED, ROLES[0]), events.append)
+    assert (picked.provider.name, picked.selected, asked) == ("custom", Selected("m", "config.default_model"), [])
     await providers.close()
     server.close()
 
 
-async def test_warming_an_address_that_is_none_is_no_matter() -> None:
-    providers = Providers({})
+async def test_warming_an_address_that_is_none_is_no_matter(tmp_path: Path) -> None:
+    providers = providers_in(tmp_path)
     await providers.warm(Settings(llm_config=LlmConfig(api_url="http://localhost:none/v1")))
     await providers.close()

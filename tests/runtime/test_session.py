@@ -7,7 +7,7 @@ import pytest
 
 from smith_server.core.cancel import CancelToken
 from smith_server.core.conversation import Conversation
-from smith_server.core.errors import AgentFailure, failure
+from smith_server.core.errors import AgentFailure, Cancelled, failure
 from smith_server.core.events import (
     ApprovalAnswered,
     ApprovalAsked,
@@ -23,7 +23,8 @@ from smith_server.core.ports import Done, TextDelta
 from smith_server.core.scope import TurnInput
 from smith_server.core.tool import Effect
 from smith_server.runtime.bus import Bus
-from smith_server.runtime.session import Prompt, Session
+from smith_server.runtime.line import Prompt
+from smith_server.runtime.session import Session
 from tests.core.test_conversation import unpaired
 from tests.fakes.provider import FakeProvider
 from tests.fakes.turns import FakePolicy, FakeTool, call, calls, turn_input
@@ -214,7 +215,7 @@ async def test_an_unknown_question_is_named_so(stage: Stage) -> None:
 
 async def test_held_prompts_run_before_the_next_one(stage: Stage) -> None:
     stage.provider.replies = [answer("old"), answer("new")]
-    stage.session.hold([("q1", "from before")])
+    stage.session.hold([("q1", Prompt("from before"))])
     ticket = await stage.session.submit(Prompt("now"))
     assert (await ticket.done).text == "new"
     texts = [message.text for message in stage.session.talk.messages if isinstance(message, UserMessage)]
@@ -230,7 +231,7 @@ async def test_words_that_come_too_late_for_their_turn_are_the_next_prompt(stage
     stage.provider.replies = [[gate, *answer("one")], answer("two")]
     await stage.session.submit(Prompt("1"))
     await stage.until(TurnStarted)
-    stage.session.inbox.put("and this")
+    await stage.session.steer("and this")
     gate.set()
     while stage.session.busy:
         await asyncio.sleep(0)
@@ -242,7 +243,7 @@ async def test_words_for_a_turn_that_is_cancelled_come_back(stage: Stage) -> Non
     stage.provider.replies = [[asyncio.Event()]]
     await stage.session.submit(Prompt("1"))
     await stage.until(TurnStarted)
-    stage.session.inbox.put("and this")
+    await stage.session.steer("and this")
     await stage.session.cancel()
     assert [event.text for event in stage.events(PromptDropped)] == ["and this"]
 
@@ -252,3 +253,41 @@ async def test_a_note_waits_for_the_next_request(stage: Stage) -> None:
     stage.provider.replies = [answer("well")]
     await (await stage.session.submit(Prompt("1"))).done
     assert [message.text for message in stage.provider.requests[0].messages] == ["1", "[late]"]
+
+
+async def test_work_that_no_turn_may_come_between_lets_prompts_wait(stage: Stage) -> None:
+    gate = asyncio.Event()
+    stage.provider.replies = [answer("after")]
+
+    async def work(token: CancelToken) -> str:
+        await gate.wait()
+        return "done"
+
+    job = asyncio.create_task(stage.session.alone(work))
+    while not stage.session.busy:
+        await asyncio.sleep(0)
+    ticket = await stage.session.submit(Prompt("hi"))
+    with pytest.raises(AgentFailure) as caught:
+        await stage.session.alone(work)
+    assert caught.value.error.code == "turn_active"
+    assert stage.provider.requests == []
+    gate.set()
+    assert (await job, (await ticket.done).text) == ("done", "after")
+    await stage.session.alone(work)
+    assert not stage.session.busy
+
+
+async def test_a_cancel_asks_such_work_to_stop(stage: Stage) -> None:
+    async def work(token: CancelToken) -> None:
+        while True:
+            token.check()
+            await asyncio.sleep(0)
+
+    job = asyncio.create_task(stage.session.alone(work))
+    while not stage.session.busy:
+        await asyncio.sleep(0)
+    assert (await stage.session.cancel()).cancelled
+    with pytest.raises(Cancelled):
+        await job
+    stage.provider.replies = [answer("well")]
+    assert (await (await stage.session.submit(Prompt("again"))).done).text == "well"

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smith_server.core.messages import AssistantMessage, Call, Message, Text, Thinking, ToolMessage, UserMessage
+from smith_server.llm.scripted import strict_problem
 from smith_server.store import conversations, lease, turns
 from smith_server.store.holder import Holder, this_process
 from smith_server.store.pairing import INTERRUPTED, NO_RESULT
@@ -224,6 +225,7 @@ def test_after_any_prefix_of_what_is_stored_the_conversation_is_valid_and_whole(
     repair(connection, TALK, now=2.0)
     conversation = replayed(connection, job=job)
     assert conversation.open_calls() == ()
+    assert not conversation.messages or strict_problem(tuple(conversation.messages)) == ""
     assert conversations.load(connection, TALK, job).messages == tuple(conversation.messages)
     found = {message.id: message.text for message in conversation.messages if isinstance(message, AssistantMessage)}
     assert {name: found.get(name) for name in shown(kept, job)} == shown(kept, job)

@@ -77,7 +77,13 @@ class Services(Table, frozen=True, kw_only=True):
     """Options of the inner services by name. A table of such a name at the top means the same."""
 
     role: Options = {}
-    model: Options = {}
+    model: Annotated[
+        Mapping[Name, Any],
+        about(
+            "Options of this service. `catalog` adds what is not known of models, by `provider/model`:"
+            " `context_window`, `max_output_tokens`."
+        ),
+    ] = {}
     tool: ToolService = ToolService()
     dispatch: Options = {}
     conversation: Options = {}

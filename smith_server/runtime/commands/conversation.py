@@ -81,9 +81,10 @@ async def model(rest: str, session: Session, services: Services) -> Result:
     """Show the model, or use another one for this conversation from the next turn on."""
     if not rest:
         return Result(session.model or "the configured one")
-    session.model = rest
+    provider = await services.handles.model.chosen(services.handles.config.settings(session.root))
+    session.model, session.provider = rest, provider
     await services.keep(session)
-    await services.library.set_model(session.id, rest)
+    await services.library.set_model(session.id, rest, provider)
     return Result(f"The model is {rest} from the next prompt on.")
 
 
@@ -91,17 +92,28 @@ async def rename(rest: str, session: Session, services: Services) -> Result:
     """Give the conversation another title."""
     if not rest:
         raise failure("schema", "invalid_arguments", "usage: /rename <title>")
-    await services.keep(session)
-    await services.library.rename(session.id, rest)
+    await services.rename(session.id, rest)
     return Result(f"This conversation is called {rest!r}.")
 
 
 async def clear(rest: str, session: Session, services: Services) -> Result:
     """Empty the conversation; its usage and its notes stay."""
     _idle(session)
-    count = await services.library.clear(session.id)
-    session.talk.messages.clear()
+    count = await services.clear(session)
     return Result(f"{count} messages are gone.", {"conversation": session.id})
+
+
+async def compact(rest: str, session: Session, services: Services) -> Result:
+    """Let the model sum up what lies behind; everything stays stored and can be read."""
+    record = await services.compact(session)
+    if not record.steps:
+        return Result("There is nothing that could be shortened.")
+    told = {"summary": len(record.covered), "dropped": len(record.dropped)}
+    steps = ", ".join(f"{name} ({told[name]} messages)" if name in told else name for name in record.steps)
+    return Result(
+        f"From {record.before:,} to {record.after:,} tokens: {steps}.",
+        {"before": record.before, "after": record.after, "steps": list(record.steps)},
+    )
 
 
 def _idle(session: Session) -> None:

@@ -56,9 +56,8 @@ async def scratchpad(rest: str, session: Session, services: Services) -> Result:
 
 def _words(rest: str) -> tuple[str, str, str]:
     """Sub-command, name, and the rest of the line as it is."""
-    word, _, tail = rest.strip().partition(" ")
-    name, _, text = tail.strip().partition(" ")
-    return word, name, text.strip()
+    word, name, text, *_ = [*rest.split(maxsplit=2), "", "", ""]
+    return word, name, text
 
 
 def _list(entries: Sequence[Entry], nothing: str) -> Result:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from msgspec import Struct
 
 from smith_server.core.errors import AgentFailure, failure
-from smith_server.runtime.commands import arguments, config, conversation, memory, todos, views
+from smith_server.runtime.commands import arguments, config, conversation, memory, shell, todos, views
 from smith_server.runtime.commands.result import Result
 from smith_server.runtime.completion import Candidate, Completion, fitting, words_before
 from smith_server.runtime.services import Services
@@ -48,8 +48,12 @@ COMMANDS: dict[str, Command] = {
     ),
     "export": Command("[file]", "write this conversation into a file of JSON lines", conversation.export),
     "quit": Command("", "leave; the conversation stays stored", conversation.leave),
+    "cmd": Command("<shell line>", "run a command for yourself; no model hears of it", shell.cmd),
+    "cmd+": Command("<shell line>", "the same, and the next prompt carries what it wrote", shell.attached),
     "search": Command("[--all] <words>", "find messages and memories", views.search, arguments.everywhere),
     "todos": Command("", "show the plan of this conversation", todos.todos),
+    "context": Command("", "show what takes the space of a request", views.context),
+    "compact": Command("", "shorten what is sent of this conversation, now", conversation.compact),
     "usage": Command("", "show the tokens used in this conversation", views.usage),
     "prompt": Command("", "show the system prompt", views.prompt),
     "pager": Command("", "show the whole conversation", views.pager),
@@ -61,13 +65,13 @@ class Router:
 
     async def run(self, line: str, session: Session, services: Services) -> Result:
         """Run `line`. What goes wrong is told in the result."""
-        word, _, rest = line.strip().removeprefix("/").partition(" ")
+        word, *rest = line.strip().removeprefix("/").split(maxsplit=1) or [""]
         try:
             command = COMMANDS.get(word)
             if command is None:
                 hint = f"{_near(word)} /help lists them; a prompt that begins with / is written with two."
                 raise failure("schema", "unknown_command", f"There is no command /{word}.{hint}")
-            return await command.run(rest.strip(), session, services)
+            return await command.run(rest[0] if rest else "", session, services)
         except AgentFailure as problem:
             return Result(error=problem.error)
 

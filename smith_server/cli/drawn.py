@@ -1,0 +1,95 @@
+"""`smith chat` on a terminal that can be drawn on: the session of `tui` with its services around it."""
+
+import argparse
+import os
+import sys
+import termios
+from pathlib import Path
+from typing import TextIO
+
+from smith_server import __version__
+from smith_server.cli.chat import Terminal, how_to_go_on
+from smith_server.cli.signals import ENDING, Stop
+from smith_server.cli.start import here, opened, options_from
+from smith_server.cli.streams import FAILED
+from smith_server.config.paths import Places
+from smith_server.core.errors import AgentFailure
+from smith_server.core.events import Envelope
+from smith_server.runtime.services import Services
+from smith_server.tui.app import Surroundings, TerminalSession
+
+_GREETING = f"""\
+smith {__version__}
+Enter sends, Alt-Enter begins a line, / lists commands, Esc stops, Alt-h shows everything, Ctrl-D leaves.
+"""
+
+
+async def drawn(words: argparse.Namespace, answers: TextIO) -> int:
+    """Talk until the person leaves; the exit code."""
+    return await _Drawn(words, answers).code()
+
+
+class _Drawn:
+    """The session from the words of the command line to the exit code."""
+
+    def __init__(self, words: argparse.Namespace, answers: TextIO) -> None:
+        self._words = words
+        self._answers = answers
+        self._modes = termios.tcgetattr(0)
+        self._early: list[Envelope] = []
+        self._face: TerminalSession | None = None
+        self._options = options_from(words, resume=words.resume or None)
+
+    async def code(self) -> int:
+        """Talk; the exit code."""
+        stop = Stop(self._leave, self._put_back)
+        stop.watch(*ENDING)
+        try:
+            async with opened(self._options, Terminal(is_attended=True)) as services:
+                face = await self._talk(services)
+        except AgentFailure as problem:
+            sys.stderr.write(f"smith: {problem.error.message}\n")
+            return stop.code or FAILED
+        face.finish()
+        if face.session.talk.messages:
+            sys.stderr.write(f"\n{how_to_go_on(face.session)}\n")
+        return stop.code or face.code
+
+    async def _talk(self, services: Services) -> TerminalSession:
+        services.bus.subscribe(self._early.append)
+        session = await services.session("", here(project=True))
+        face = self._face = TerminalSession(services, session, self._around())
+        if self._words.resume and not session.talk.messages:
+            face.say("This project has no conversation to go on with; this is a new one.")
+        await services.bus.told()
+        for envelope in self._early:
+            face.take(envelope)
+        services.bus.subscribe(face.take)
+        services.warm(session.root)
+        await face.run()
+        return face
+
+    def _around(self) -> Surroundings:
+        history = _history(self._options.places)
+        return Surroundings(sys.stdin, self._answers.fileno(), os.environ, here, history, _GREETING)
+
+    def _put_back(self) -> None:
+        """The terminal as it was, when there is no time for anything else."""
+        if self._face is not None:
+            self._face.abandon()
+        termios.tcsetattr(0, termios.TCSANOW, self._modes)
+
+    def _leave(self) -> None:
+        if self._face is not None:
+            self._face.leave()
+
+
+def _history(places: Places) -> Path | None:
+    """The file of earlier prompts, for this user alone; None where none can be made."""
+    path = places.state / "history"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
+    except OSError:
+        return None
+    return path

@@ -1,0 +1,326 @@
+"""What a conversation shows, as a fold over its events. Draws nothing and calls nobody.
+
+Blocks are changed in place, so that a delta costs the same however long the conversation is.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+from smith_server.core import events as on
+from smith_server.core.events import Envelope
+from smith_server.core.messages import AssistantMessage, Usage
+from smith_server.tui.lines import Lines
+
+PROGRESS_CHARACTERS = 16384
+
+Status = Literal["idle", "thinking", "streaming", "tool", "waiting", "cancelling", "error"]
+
+
+class Block(Struct, eq=False):
+    """One thing that is shown. `settled` when it will not change any more."""
+
+    settled: bool = True
+
+
+class Prompt(Block, eq=False):
+    """What the person said; a `command` never reached the model."""
+
+    text: str = ""
+    command: bool = False
+
+
+class Notice(Block, eq=False):
+    """Something for the person that is no part of the conversation."""
+
+    level: str = "info"
+    text: str = ""
+
+
+class Words(Block, eq=False):
+    """Text of the model; settled when something else follows it."""
+
+    message: str = ""
+    body: Lines = field(default_factory=Lines)
+
+
+class Thinking(Words, eq=False):
+    """Reasoning of the model."""
+
+
+class Call(Block, eq=False):
+    """A tool call: what it is, what came out while it ran, what became of it."""
+
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+    title: str = ""
+    status: Literal["running", "ok", "failed", "lost"] = "running"
+    output: str = ""
+    summary: str = ""
+    content: str = ""
+    diff: str = ""
+    duration_ms: int = 0
+
+
+class Approval(Block, eq=False):
+    """A question of the agent; `decision` is "" while it waits."""
+
+    event: on.ApprovalAsked = field(default_factory=lambda: on.ApprovalAsked("", "", "", ""))
+    role: str = ""
+    decision: str = ""
+
+
+class Conversation:
+    """The state of one conversation: what is shown, what runs, what waits."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self.asking: list[Approval] = []
+        self.queue: list[tuple[str, str]] = []
+        self.returned: list[str] = []
+        self.status: Status = "idle"
+        self.running = False
+        self.note = ""
+        self.model = ""
+        self.usage = Usage()
+        self.context = 0
+        self.removed: list[Block] = []
+        self._messages: dict[str, list[Words]] = {}
+        self._open: list[str] = []
+        self._calls: dict[str, Call] = {}
+        self._last: Block | None = None
+
+    def take(self, envelope: Envelope) -> None:
+        """Take an event in; one of a child changes only what a person should see of it."""
+        if envelope.job:
+            self._of_child(envelope)
+        elif handle := _HANDLERS.get(type(envelope.event)):
+            handle(self, envelope.event)
+
+    def answer_command(self, line: str, text: str, level: str = "info") -> None:
+        """Show a command of the person and what it said."""
+        self._add(Prompt(text=line, command=True))
+        self.notice(level, text)
+
+    def notice(self, level: str, text: str) -> None:
+        """Say something to the person, once."""
+        last = self._last
+        # A failure may come as an error and again as the end of the turn.
+        if not (isinstance(last, Notice) and last.text == text):
+            self._add(Notice(level=level, text=text))
+
+    def _of_child(self, envelope: Envelope) -> None:
+        match envelope.event:
+            case on.ApprovalAsked() as event:
+                self._asked(event, envelope.role)
+            case on.ApprovalAnswered() as event:
+                self._answered(event)
+            case on.EditWaiting() as event:
+                self._edit_waits(event)
+            case on.CallStarted() as event:
+                if call := self._calls.get(envelope.call):
+                    call.output = _tail(f"{call.output}{envelope.role or 'child'}: {event.name} {event.title}\n")
+
+    def _add(self, block: Block) -> None:
+        self._end_words()
+        self.blocks.append(block)
+        self._last = block
+
+    def _end_words(self) -> None:
+        if isinstance(self._last, Words):
+            self._last.settled = True
+
+    def _grow(self, kind: type[Words], message: str, text: str) -> None:
+        last = self._last
+        if type(last) is not kind or last.message != message:
+            self._add(last := kind(settled=False, message=message))
+            self._messages.setdefault(message, []).append(last)
+            self._open.append(message)
+        last.body.append(text)
+
+    def _turn_started(self, event: on.TurnStarted) -> None:
+        self._unqueue(event.queued, "" if event.queued else event.text)
+        self.running, self.status, self.usage = True, "thinking", Usage()
+        self._add(Prompt(text=event.text))
+
+    def _queued(self, event: on.PromptQueued) -> None:
+        self.queue.append((event.id, event.text))
+
+    def _edited(self, event: on.PromptEdited) -> None:
+        self.queue = [(name, event.text if name == event.id else text) for name, text in self.queue]
+
+    def _taken(self, event: on.PromptTaken) -> None:
+        self._unqueue(event.id)
+
+    def _dropped(self, event: on.PromptDropped) -> None:
+        self._unqueue(event.id)
+        self.returned.append(event.text)
+        self.notice("info", f"not sent: {event.text}")
+
+    def _unqueue(self, name: str, text: str = "") -> None:
+        """Take a prompt out of the line, by its name, or the first one of that text."""
+        found = next((row for row in self.queue if row[0] == name or (text and row[1] == text)), None)
+        if found is not None:
+            self.queue.remove(found)
+
+    def _request_started(self, event: on.RequestStarted) -> None:
+        self.model = event.model or self.model
+        self.status, self.note = "thinking", ""
+        self._open = []
+
+    def _retried(self, event: on.RequestRetried) -> None:
+        self.note = f"{event.error.message}; attempt {event.attempt + 1}"
+        if not event.discard_output:
+            return
+        gone = [words for name in self._open for words in self._messages.pop(name, [])]
+        self.removed += gone
+        self.blocks = [block for block in self.blocks if block not in gone]
+        self._last = None if self._last in gone else self._last
+
+    def _reasoned(self, event: on.ReasoningDelta) -> None:
+        self.status = "thinking"
+        self._grow(Thinking, event.message, event.text)
+
+    def _said(self, event: on.OutputDelta) -> None:
+        self.status = "streaming"
+        self._grow(Words, event.message, event.text)
+
+    def _message_added(self, event: on.MessageAdded) -> None:
+        """Deltas have shown the text already; where some were missed the whole message puts it right."""
+        message = event.message
+        if not isinstance(message, AssistantMessage) or not message.text:
+            return
+        shown = [words for words in self._messages.get(message.id, []) if type(words) is Words]
+        if not shown:
+            self._grow(Words, message.id, message.text)
+        elif len(shown) == 1 and shown[0].body.text != message.text:
+            shown[0].body = Lines(message.text)
+
+    def _call_started(self, event: on.CallStarted) -> None:
+        self.status = "tool"
+        call = Call(False, event.call_id, event.name, event.arguments, event.title)
+        self._calls[event.call_id] = call
+        self._add(call)
+
+    def _call_progressed(self, event: on.CallProgressed) -> None:
+        if call := self._calls.get(event.call_id):
+            call.output = _tail(call.output + event.text)
+
+    def _call_finished(self, event: on.CallFinished) -> None:
+        if event.call_id not in self._calls:
+            self._call_started(on.CallStarted(event.call_id, event.name, ""))
+        call = self._calls[event.call_id]
+        call.status = "ok" if event.ok else "failed"
+        call.summary, call.content, call.diff = event.summary, event.content, event.diff
+        call.duration_ms, call.settled = event.duration_ms, True
+        self.note = ""
+        self.status = "waiting" if self.asking else "thinking"
+
+    def _asked(self, event: on.ApprovalAsked, role: str = "") -> None:
+        self.status = "waiting"
+        approval = Approval(False, event, role)
+        self.asking.append(approval)
+        self._add(approval)
+
+    def _answered(self, event: on.ApprovalAnswered) -> None:
+        for approval in [each for each in self.asking if each.event.id == event.id]:
+            _settle(approval, event.decision)
+            self.asking.remove(approval)
+        self.status = "waiting" if self.asking else "tool"
+
+    def _edit_waits(self, event: on.EditWaiting) -> None:
+        self.note = f"an edit of {event.path} waits for you: {event.reason}"
+
+    def _used(self, event: on.UsageUpdated) -> None:
+        self.usage, self.context = event.turn_usage, event.context
+
+    def _noticed(self, event: on.Notice) -> None:
+        self.notice(event.level, event.text)
+
+    def _erred(self, event: on.ErrorReported) -> None:
+        self.notice("error", event.error.message)
+
+    def _not_stored(self, event: on.PersistenceFailed) -> None:
+        self.notice("warning", f"Not stored: {event.error.message}")
+
+    def _cancelling(self, event: on.TurnCancelRequested) -> None:
+        self.status = "cancelling"
+
+    def _end(self, status: Status, usage: Usage | None = None) -> None:
+        self._end_words()
+        for call in self._calls.values():
+            if call.status == "running":
+                call.status, call.settled = "lost", True
+        for approval in self.asking:
+            _settle(approval, "withdrawn")
+        self.asking, self._calls, self._messages, self._open = [], {}, {}, []
+        self.running, self.status, self.note = False, status, ""
+        self.usage = usage or self.usage
+
+    def _stopped(self, event: on.SessionStopped) -> None:
+        self._end("idle")
+
+    def _session_failed(self, event: on.SessionFailed) -> None:
+        self._end("error")
+        self.notice("error", event.error.message)
+
+    def _completed(self, event: on.TurnCompleted) -> None:
+        self._end("idle", event.usage)
+        if event.stop_reason == "budget_exhausted":
+            self.notice("warning", "Stopped: the budget of this turn is used up.")
+
+    def _cancelled(self, event: on.TurnCancelled) -> None:
+        self._end("idle", event.usage)
+        self.notice("info", "Cancelled.")
+
+    def _failed(self, event: on.TurnFailed) -> None:
+        self._end("error", event.usage)
+        self.notice("error", event.error.message)
+
+
+def folded(envelopes: Sequence[Envelope]) -> Conversation:
+    """The conversation that these events tell of."""
+    conversation = Conversation()
+    for envelope in envelopes:
+        conversation.take(envelope)
+    return conversation
+
+
+def _settle(approval: Approval, decision: str) -> None:
+    approval.decision, approval.settled = decision, True
+
+
+def _tail(text: str) -> str:
+    return text[-PROGRESS_CHARACTERS:]
+
+
+_HANDLERS: dict[type[on.Event], Callable[[Conversation, Any], None]] = {
+    on.TurnStarted: Conversation._turn_started,
+    on.PromptQueued: Conversation._queued,
+    on.PromptEdited: Conversation._edited,
+    on.PromptTaken: Conversation._taken,
+    on.PromptDropped: Conversation._dropped,
+    on.RequestStarted: Conversation._request_started,
+    on.RequestRetried: Conversation._retried,
+    on.ReasoningDelta: Conversation._reasoned,
+    on.OutputDelta: Conversation._said,
+    on.MessageAdded: Conversation._message_added,
+    on.CallStarted: Conversation._call_started,
+    on.CallProgressed: Conversation._call_progressed,
+    on.CallFinished: Conversation._call_finished,
+    on.ApprovalAsked: Conversation._asked,
+    on.ApprovalAnswered: Conversation._answered,
+    on.EditWaiting: Conversation._edit_waits,
+    on.UsageUpdated: Conversation._used,
+    on.Notice: Conversation._noticed,
+    on.ErrorReported: Conversation._erred,
+    on.PersistenceFailed: Conversation._not_stored,
+    on.TurnCancelRequested: Conversation._cancelling,
+    on.SessionStopped: Conversation._stopped,
+    on.SessionFailed: Conversation._session_failed,
+    on.TurnCompleted: Conversation._completed,
+    on.TurnCancelled: Conversation._cancelled,
+    on.TurnFailed: Conversation._failed,
+}

@@ -1,0 +1,80 @@
+"""The line below the input: model, role, mode, tokens. And the one above it while something is waited for."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from rich.text import Text
+
+from smith_server.core.messages import Usage
+from smith_server.policy.roles import ROLES
+from smith_server.tui import spinner, theme
+from smith_server.tui.state import Conversation
+
+_SAID = {
+    "thinking": "thinking",
+    "streaming": "writing",
+    "tool": "working",
+    "waiting": "waiting for your answer",
+    "cancelling": "stopping",
+}
+_ALIAS = {role.name: role.alias for role in ROLES}
+
+
+class Facts(Struct, frozen=True):
+    """What is known beside the conversation: `mode` is that of approvals, `place` the project's folder."""
+
+    model: str = ""
+    role: str = ""
+    mode: str = ""
+    place: str = ""
+
+
+def bar(facts: Facts, conversation: Conversation, width: int) -> Text:
+    """One line, what matters least last."""
+    parts = [facts.model, facts.role, facts.mode]
+    if conversation.context:
+        parts.append(f"{short(conversation.context)} context")
+    if tokens := _tokens(conversation.usage):
+        parts.append(tokens)
+    parts.append(facts.place)
+    return theme.cut(Text("  " + " · ".join(filter(None, parts)), theme.DETAIL), width)
+
+
+def activity(conversation: Conversation, waiting: Sequence[str], seconds: float, *, rains: bool) -> Text | None:
+    """What goes on, with a sign that moves unless it rains; None when nothing does."""
+    if not conversation.running:
+        return None
+    is_asked = conversation.status == "waiting"
+    sign = spinner.STILL if rains or is_asked else spinner.frame(seconds)
+    row = Text.assemble((f"{sign} ", theme.RUNNING), _said(conversation, waiting))
+    for role in dict.fromkeys(waiting):
+        row.highlight_words([_called(role)], theme.role_style(role))
+    row.append(f" · {int(seconds)} s · Esc stops" if seconds >= 1 and not is_asked else " · Esc stops", theme.DETAIL)
+    if conversation.note:
+        row.append(f" · {conversation.note}", theme.WARNING)
+    return row
+
+
+def short(count: int) -> str:
+    """A number of tokens in few characters."""
+    if count < 1000:
+        return str(count)
+    return f"{count / 1000:.1f}k" if count < 1_000_000 else f"{count / 1_000_000:.1f}M"
+
+
+def _said(conversation: Conversation, waiting: Sequence[str]) -> str:
+    if waiting and conversation.status not in ("waiting", "cancelling"):
+        names = ", ".join(map(_called, dict.fromkeys(waiting)))
+        return f"waiting for {names}"
+    return _SAID.get(conversation.status, conversation.status)
+
+
+def _called(role: str) -> str:
+    alias = _ALIAS.get(role, "")
+    return f"{alias} ({role})" if alias else role
+
+
+def _tokens(usage: Usage) -> str:
+    if not usage.context and not usage.output:
+        return ""
+    return f"{short(usage.context)} in, {short(usage.output)} out"

@@ -1,0 +1,112 @@
+"""The rain in a real kitty on a virtual display: what a person would see of it."""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageChops
+
+from tests.e2e.world import World
+from tests.tui.terminal import SHARED, objects
+from tests.tui.test_rain import dispatching
+from tools.pictures.display import Display
+
+pytestmark = [pytest.mark.kitty, pytest.mark.slow]
+
+STRIP = 0.42
+"""The part of the width in which it may rain."""
+
+
+def display(world: World) -> Display:
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    shell = f"while true; do {sys.executable} -m smith_server; echo CODE $?; read again; done"
+    return Display(["sh", "-c", f"cd {world.root}; {shell}"], {**world.environ, "PATH": path}, layers=True)
+
+
+def blue(image: Image.Image) -> Image.Image:
+    """A mask of what has the colour of an explorer, however faint."""
+    red, green, light = image.split()
+    more_than_red = ImageChops.subtract(light, red).point(lambda value: 255 * (value > 40))
+    more_than_green = ImageChops.subtract(light, green).point(lambda value: 255 * (value > 15))
+    return ImageChops.multiply(more_than_red, more_than_green)
+
+
+def started(window: Display) -> None:
+    window.sees("❯")
+    window.types("go\r")
+    window.sees("waiting for Link (explorer)")
+
+
+def rains(window: Display) -> Image.Image:
+    window.until("the picture of the rain", lambda: blue(window.picture()).histogram()[255] > 3000)
+    return blue(window.picture())
+
+
+def is_dry(window: Display) -> bool:
+    """Not a pixel where no text is; words have colours too."""
+    mask = blue(window.picture())
+    empty = [mask.crop((0, top, mask.width, end)) for text, top, end in window.rows() if not text]
+    return len(empty) > 10 and all(row.getbbox() is None for row in empty)
+
+
+def smith(window: Display) -> int:
+    """The session that runs in the window."""
+    children = Path(f"/proc/{window.child()}/task/{window.child()}/children").read_text().split()
+    return int(children[0])
+
+
+def test_the_rain_falls_behind_the_text_and_a_stop_leaves_not_a_pixel(world: World) -> None:
+    dispatching(world, 60)
+    with display(world) as window:
+        started(window)
+        text = [line for line in window.text().splitlines() if "waiting for" not in line]
+        assert "… dispatch look around" in text
+        box = rains(window).getbbox()
+        assert box is not None
+        assert box[0] < 10
+        assert box[2] < STRIP * window.picture().width
+        assert [line for line in window.text().splitlines() if "waiting for" not in line] == text
+        process = smith(window)
+        ticks = cpu(process)
+        seconds = 3.0
+        time.sleep(seconds)
+        assert cpu(process) - ticks <= 0.03 * seconds + 0.02
+        window.types("\x03")
+        window.sees("i Cancelled.")
+        window.until("no pixel of it", lambda: is_dry(window))
+        assert objects(process) == []
+
+
+def test_leaving_and_being_killed_leave_nothing(world: World) -> None:
+    dispatching(world, 60)
+    with display(world) as window:
+        started(window)
+        rains(window)
+        process = smith(window)
+        window.types("\x03\x03")
+        window.sees("CODE 130")
+        window.until("no pixel of it", lambda: is_dry(window))
+        assert objects(process) == []
+        window.types("\r")
+        window.until("the next one", lambda: window.text().count("Enter sends") == 2)
+        window.types("go\r")
+        window.until("it waits", lambda: window.text().count("waiting for Link") == 1)
+        rains(window)
+        process = smith(window)
+        os.kill(process, signal.SIGKILL)
+        window.sees("CODE 137")
+        (SHARED / f"smith-{process}-00").write_bytes(b"a frame that nobody read")
+        assert not is_dry(window)
+        window.types("\n")
+        window.until("the one after it", lambda: window.text().count("Enter sends") == 3)
+        window.until("no pixel of it", lambda: is_dry(window))
+        assert objects(process) == []
+
+
+def cpu(process: int) -> float:
+    """Seconds of one core that a process has used."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
