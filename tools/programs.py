@@ -17,11 +17,15 @@ NODE_HOME = REPO / ".cache" / "node"
 
 
 class Program(NamedTuple):
-    """A command and the package that brings it: for Debian and Homebrew, or from npm."""
+    """A command and the package that brings it: for Debian and Homebrew, or from npm.
+
+    What is no command is there when a file below the root matches `files`.
+    """
 
     name: str
     system: str = ""
     npm: str = ""
+    files: str = ""
 
     @property
     def source(self) -> str:
@@ -29,6 +33,7 @@ class Program(NamedTuple):
 
 
 EMACS = "emacs-nox" if platform.system() == "Linux" else "emacs"
+PACKAGE_LINT = "usr/share/emacs/site-lisp/elpa*/package-lint*"
 LUACHECK = "lua-check" if platform.system() == "Linux" else "luacheck"
 
 # A kitty on a display that nobody sees, for what only pixels can tell; there is none of that on macOS.
@@ -38,7 +43,9 @@ PROGRAMS = (
     Program("git", "git"),
     Program("tmux", "tmux"),
     Program("emacs", EMACS),
+    *([Program("package-lint", "elpa-package-lint", files=PACKAGE_LINT)] if platform.system() == "Linux" else []),
     Program("luacheck", LUACHECK),
+    Program("ctags", "universal-ctags"),
     *DRAWN,
     Program("stylua", npm="@johnnymorganz/stylua-bin@2.5.2"),
     Program("aimock", npm="@copilotkit/aimock@1.43.0"),
@@ -47,7 +54,7 @@ PROGRAMS = (
 
 def missing() -> list[Program]:
     """The programs that are on no path, in the order of the table."""
-    return [program for program in PROGRAMS if not found(program.name)]
+    return [program for program in PROGRAMS if not _present(program)]
 
 
 def path() -> str:
@@ -59,6 +66,10 @@ def path() -> str:
 def found(name: str) -> bool:
     """Whether a command is there, on PATH or installed into this checkout."""
     return shutil.which(name, path=path()) is not None
+
+
+def _present(program: Program) -> bool:
+    return any(Path("/").glob(program.files)) if program.files else found(program.name)
 
 
 def install(wanted: Iterable[Program]) -> list[Program]:

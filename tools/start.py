@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 
 import environment
 
-USAGE = """usage: tools/try [nvim|terminal|demo]
+USAGE = """usage: tools/try [nvim|emacs|emacs demo|terminal|demo]
 
 Opens a chat on the current folder, with everything it needs in a private environment.
 nvim       in Neovim, with your own configuration (the default)
-terminal   in this terminal, as plain lines
+emacs      in your own Emacs; with `demo` on a sample project and with a written model
+terminal   in this terminal
 demo       plays a written conversation over a sample project; needs no model and no key
 
 The model: OPENROUTER_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY in the environment, or
@@ -36,17 +37,17 @@ The weights are Google's, under terms of their own that you accept by installing
 """
 REPO = environment.REPO
 OLDEST_NEOVIM = (0, 10)
+OLDEST_EMACS = (28, 1)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Prepare what the chosen face needs and become it."""
-    face = arguments[0] if arguments else "nvim"
+    face = " ".join(arguments) or "nvim"
     if face in ("-h", "--help"):
         print(USAGE, end="")
         return 0
-    if face not in FACES or len(arguments) > 1:
-        reason = f"it takes one word, not {len(arguments)}" if face in FACES else f"there is no face {face!r}"
-        print(f"tools/try: {reason}\n\n{USAGE}", end="", file=sys.stderr)
+    if face not in FACES:
+        print(f"tools/try: there is no face {face!r}\n\n{USAGE}", end="", file=sys.stderr)
         return 2
     try:
         environment.ensure("run")
@@ -90,12 +91,44 @@ def neovim() -> int:
     return _become([nvim(), "-c", f"lua dofile([==[{REPO / 'tools' / 'try.lua'}]==])"])
 
 
+def emacs() -> int:
+    """The user's own Emacs with the package of this checkout."""
+    return _in_emacs(lambda program: [program, "-l", str(REPO / "tools" / "try.el")])
+
+
+def emacs_demo() -> int:
+    """An Emacs without anybody's configuration on the sample project."""
+    return _in_emacs(lambda program: [str(environment.PYTHON), str(REPO / "tools" / "demo" / "emacs.py"), program])
+
+
+def _in_emacs(command: Callable[[str], list[str]]) -> int:
+    program = shutil.which("emacs")
+    if not program or emacs_version(program) < OLDEST_EMACS:
+        print("smith needs Emacs 28.1 or newer (Debian: apt install emacs-nox).", file=sys.stderr)
+        return 2
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        print("Emacs needs a terminal. `tools/try demo` works without one.", file=sys.stderr)
+        return 2
+    return _become(command(program))
+
+
+def emacs_version(program: str) -> tuple[int, int]:
+    """Major and minor version of an Emacs; (0, 0) when it does not tell."""
+    return _version_in(program, r"GNU Emacs (\d+)\.(\d+)")
+
+
 def demo() -> int:
     """The written conversation, seen in this terminal or told without one."""
     return _become([str(environment.PYTHON), str(REPO / "tools" / "demo" / "run.py"), nvim()])
 
 
-FACES: dict[str, Callable[[], int]] = {"nvim": neovim, "terminal": terminal, "demo": demo}
+FACES: dict[str, Callable[[], int]] = {
+    "nvim": neovim,
+    "emacs": emacs,
+    "emacs demo": emacs_demo,
+    "terminal": terminal,
+    "demo": demo,
+}
 
 
 def nvim() -> str:
@@ -109,8 +142,12 @@ def nvim() -> str:
 
 def version(program: str) -> tuple[int, int]:
     """Major and minor version of a Neovim; (0, 0) when it does not tell."""
+    return _version_in(program, r"NVIM v(\d+)\.(\d+)")
+
+
+def _version_in(program: str, pattern: str) -> tuple[int, int]:
     done = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    found = re.search(r"NVIM v(\d+)\.(\d+)", done.stdout)
+    found = re.search(pattern, done.stdout)
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 

@@ -35,11 +35,13 @@
 (defconst smith-edit--remembered 1000
   "How many receipts are kept.")
 
-(cl-defstruct (smith-edit (:constructor smith-edit-new (notify)) (:copier nil))
+(cl-defstruct (smith-edit (:constructor smith-edit-new (notify &optional applied))
+                          (:copier nil))
   "The edits of one connection.
-NOTIFY sends a method with its parameters.  PENDING holds the changes that are
+NOTIFY sends a method with its parameters.  APPLIED is called in the buffer with
+a change that was made and its hunks as lists (BEG OLD NEW).  PENDING holds the changes that are
 deferred, RECEIPTS those that were applied, ORDER the latter, newest first."
-  notify
+  notify applied
   (pending (make-hash-table :test #'equal))
   (receipts (make-hash-table :test #'equal))
   order)
@@ -149,16 +151,28 @@ After `deferred' exactly one `smith/editDone' follows."
   (smith-sync-flush (current-buffer))
   (let* ((edits (append (plist-get params :edits) nil))
          (hunks nil)
-         (refusal (or (smith-edit--unfit)
-                      (smith-edit--moved edits (plist-get params :base_hash))
-                      (progn
-                        (setq hunks (smith-edit--hunks edits))
-                        (smith-edit--unfit-hunks hunks))
-                      (smith-edit--apply (mapcar #'smith-edit--hunk hunks)))))
-    (or refusal (smith-edit--applied self (plist-get params :change)))))
+         (made nil))
+    (or (smith-edit--unfit)
+        (smith-edit--moved edits (plist-get params :base_hash))
+        (progn
+          (setq hunks (smith-edit--hunks edits))
+          (smith-edit--unfit-hunks hunks))
+        (progn
+          (setq hunks (mapcar #'smith-edit--hunk hunks)
+                made (smith-edit--made hunks))
+          (smith-edit--apply hunks))
+        (smith-edit--applied self (plist-get params :change) made))))
 
-(defun smith-edit--applied (self change)
-  "Return the receipt of CHANGE, which has just been made in this buffer.
+(defun smith-edit--made (hunks)
+  "Return HUNKS, which are not made yet, as they will be: lists (BEG OLD NEW)."
+  (let ((shift 0))
+    (mapcar (pcase-lambda (`(,beg ,end ,new))
+              (prog1 (list (+ beg shift) (buffer-substring-no-properties beg end) new)
+                (cl-incf shift (- (length new) (- end beg)))))
+            hunks)))
+
+(defun smith-edit--applied (self change hunks)
+  "Return the receipt of CHANGE, whose HUNKS have just been made in this buffer.
 The server of SELF gets the new text before it gets the receipt."
   (let ((hash (smith-text-hash)))
     (smith-sync-flush (current-buffer))
@@ -168,6 +182,10 @@ The server of SELF gets the new text before it gets the receipt."
                     :version (smith-sync-version (current-buffer))
                     :hash hash)))
       (smith-edit--remember self change receipt)
+      (when (smith-edit-applied self)
+        ;; The change is made, whatever becomes of this.
+        (with-demoted-errors "smith: %S"
+          (funcall (smith-edit-applied self) change hunks)))
       receipt)))
 
 ;;; Guards: each returns a receipt that refuses, or nil

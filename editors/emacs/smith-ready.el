@@ -43,10 +43,10 @@
 (defun smith-ready-obstacle (buffer)
   "Return in words why BUFFER may not be changed now, nil if it may.
 BUFFER is no indirect one; those that show its text count too."
-  (or (smith-ready--busy)
+  (or (smith-ready-busy)
       (seq-some #'smith-ready--in-use (smith-ready-views buffer))))
 
-(defun smith-ready--busy ()
+(defun smith-ready-busy ()
   "Return why Emacs is in the middle of a command, nil if it is not."
   (cond
    ((> (minibuffer-depth) 0) "the minibuffer is in use")

@@ -10,14 +10,17 @@
 ;;
 ;; Nothing here waits for the server.
 ;;
-;; Requires `smith-protocol' and `smith-uri' of this package, and must not
-;; require more.
+;; Requires `smith-json', `smith-options', `smith-protocol' and `smith-uri' of
+;; this package, and must not require more.
 
 ;;; Code:
 
 (require 'cl-lib)
 (require 'eieio)
 (require 'jsonrpc)
+(require 'seq)
+(require 'smith-json)
+(require 'smith-options)
 (require 'smith-protocol)
 (require 'smith-uri)
 
@@ -78,6 +81,13 @@ COMMAND is a list of strings.  For SERVE, ON-READY and ON-END see the type
 (defun smith-rpc-ready-p (self)
   "Return non-nil if the server of SELF is ready."
   (eq (smith-rpc-state self) 'ready))
+
+(defun smith-rpc-supports-p (self command)
+  "Return non-nil if the server of SELF has COMMAND."
+  (seq-contains-p (plist-get (plist-get (smith-rpc-capabilities self)
+                                        :executeCommandProvider)
+                             :commands)
+                  command))
 
 (defun smith-rpc-notify (self method params)
   "Send the notification METHOD with PARAMS to the server of SELF.
@@ -184,21 +194,10 @@ with a plist (:code :message :data) as second argument if there is an error."
   (smith-rpc--take-in self))
 
 (defun smith-rpc--readable (self string)
-  "Return STRING, which SELF has received, without what Emacs cannot read.
-Emacs 28 refuses a message with a NUL in it: its place takes the picture of one,
-which is as long.  What may be the beginning of one waits for the next string."
-  (let* ((whole (concat (smith-rpc-held self) string))
-         (end (string-match "\\\\+\\(?:u0\\{0,3\\}\\)?\\'" whole))
-         (text (substring whole 0 end))
-         (start 0))
-    (setf (smith-rpc-held self) (substring whole (length text)))
-    (while (string-match "\\(\\\\+\\)u0000" text start)
-      (setq start (match-end 0))
-      ;; After an even number of backslashes it is text that looks like one.
-      (when (cl-oddp (- (match-end 1) (match-beginning 1)))
-        (setq text (concat (substring text 0 (match-end 1)) "u2400"
-                           (substring text start)))))
-    text))
+  "Return what can be read now of what SELF held back and STRING."
+  (let ((split (smith-json-readable (concat (smith-rpc-held self) string))))
+    (setf (smith-rpc-held self) (cdr split))
+    (car split)))
 
 (defun smith-rpc--take-in (self)
   "Take in what SELF has received, unless that is being done."
@@ -303,7 +302,7 @@ after SECONDS if given."
            (vector (list :uri uri :name (file-name-nondirectory
                                          (directory-file-name
                                           (smith-rpc-root self)))))
-           :initializationOptions (list :now now)
+           :initializationOptions (append smith-init-options (list :now now))
            :capabilities
            (list :general (list :positionEncodings (vector smith-rpc--encoding))
                  :experimental

@@ -90,6 +90,10 @@
                         (or end (point-max)))
     (>= (point) (or end (point-max)))))
 
+(defun smith-text-clean (string)
+  "Return STRING with U+FFFD for the characters that cannot be sent."
+  (replace-regexp-in-string (concat "[^" smith-text--unicode "]") "\ufffd" string))
+
 (defun smith-text-find (string)
   "Return non-nil if STRING is in the text."
   (smith-text--whole

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.world import World
+from tests.emacs import lisp
 from tests.emacs.editor import Emacs
 from tests.nvim import fake_server
 from tests.nvim.server import TestServer
@@ -38,9 +39,15 @@ def server(tmp_path: Path) -> Iterator[TestServer]:
     running.close()
 
 
+@pytest.fixture(scope="session")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Lisp, compiled."""
+    return lisp.compiled(tmp_path_factory.mktemp("package") / "emacs")
+
+
 @pytest.fixture
-def emacs(project: Path, server: TestServer) -> Iterator[Emacs]:
+def emacs(project: Path, server: TestServer, package: Path) -> Iterator[Emacs]:
     environ = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "LANG": "C.UTF-8"}
-    running = Emacs(project, [sys.executable, fake_server.__file__, "--socket", server.path], environ)
+    running = Emacs(project, [sys.executable, fake_server.__file__, "--socket", server.path], environ, package)
     yield running
     running.close()

@@ -27,7 +27,8 @@ def quoted(text: str | Path) -> str:
 class Emacs:
     """One editor and what a person does with it."""
 
-    def __init__(self, folder: Path, command: Sequence[str | Path], environ: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, command: Sequence[str | Path], environ: Mapping[str, str], package: Path) -> None:
+        """In `folder`, with the Lisp in `package` and `command` for the server."""
         listener = socket.socket(socket.AF_UNIX)
         place = folder.parent / "emacs.socket"
         listener.bind(str(place))
@@ -36,13 +37,13 @@ class Emacs:
         self._terminal, terminal = pty.openpty()
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
         self._process = subprocess.Popen(
-            [lisp.find_emacs(), "-Q", "-nw", "-L", lisp.PACKAGE, "-l", "smith", "-l", REMOTE],
+            [lisp.find_emacs(), "-Q", "-nw", *lisp.QUIET, "-L", package, "-l", "smith", "-l", REMOTE],
             cwd=folder,
             env={**environ, "TERM": "xterm", "SMITH_TEST_SOCKET": str(place)},
             stdin=terminal,
             stdout=terminal,
             stderr=terminal,
-            preexec_fn=_own_terminal,
+            preexec_fn=own_terminal,
         )
         os.close(terminal)
         self._screen = threading.Thread(target=self._read_screen, daemon=True)
@@ -108,6 +109,7 @@ class Emacs:
         self.lisp(f"(insert {quoted(text)})")
 
 
-def _own_terminal() -> None:
+def own_terminal() -> None:
+    """Lets a new process have its standard input as its terminal."""
     os.setsid()
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)

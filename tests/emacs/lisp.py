@@ -12,7 +12,10 @@ from tests.e2e.world import REPOSITORY, World
 PACKAGE = REPOSITORY / "editors" / "emacs"
 TESTS = PACKAGE / "test"
 VECTORS = REPOSITORY / "tests" / "vectors"
+TURNS = REPOSITORY / "tests" / "golden" / "turns"
 SECONDS = 60
+QUIET = ("--eval", "(setq native-comp-deferred-compilation nil)")
+"""A fresh home has nothing compiled, and Emacs would begin to compile all that it loads."""
 
 
 def find_emacs() -> str:
@@ -22,9 +25,19 @@ def find_emacs() -> str:
     return found
 
 
+def compiled(folder: Path) -> Path:
+    """The package in `folder`, byte-compiled, as a person has it who installed it."""
+    folder.mkdir()
+    for path in files():
+        shutil.copy(path, folder)
+    command = [find_emacs(), "-Q", "--batch", *QUIET, "-L", folder, "-f", "batch-byte-compile", *folder.glob("*.el")]
+    subprocess.run([str(word) for word in command], check=True, capture_output=True, timeout=SECONDS)
+    return folder
+
+
 def batch(arguments: Sequence[str | Path], folder: Path, environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
     """Run Emacs with nothing of the person's in it; stderr is where its messages go."""
-    command = [find_emacs(), "-Q", "--batch", "-L", PACKAGE, "-L", TESTS, *arguments]
+    command = [find_emacs(), "-Q", "--batch", *QUIET, "-L", PACKAGE, "-L", TESTS, *arguments]
     return subprocess.run(
         [str(word) for word in command],
         cwd=folder,
@@ -54,7 +67,12 @@ def run_test(world: World, file: str, name: str) -> None:
     """Run one test in an Emacs of its own, in the project of `world`."""
     world.script()
     world.settings('[approval]\nmode = "auto"\n')
-    environ = {**world.environ, "SMITH_TEST_PYTHON": sys.executable, "SMITH_TEST_VECTORS": str(VECTORS)}
+    environ = {
+        **world.environ,
+        "SMITH_TEST_PYTHON": sys.executable,
+        "SMITH_TEST_VECTORS": str(VECTORS),
+        "SMITH_TEST_TURNS": str(TURNS),
+    }
     run = f'(ert-run-tests-batch-and-exit "\\\\`{name}\\\\\'")'
     done = batch(["-l", TESTS / file, "--eval", run], world.root, environ)
     assert "Ran 1 tests" in done.stdout, done.stdout

@@ -20,12 +20,12 @@ MARK = f"60.{secrets.randbelow(10**9):09d}"
 
 
 @pytest.fixture
-def working(world: World) -> Iterator[Emacs]:
+def working(world: World, package: Path) -> Iterator[Emacs]:
     """An Emacs whose server runs a command that ignores being asked to end."""
     command = f"trap '' TERM; sleep {MARK} & setsid sleep {MARK} & sleep {MARK}"
     world.settings('[approval]\nmode = "auto"\n')
     world.script([{"call": "bash", "arguments": {"command": command}}])
-    emacs = Emacs(world.root, [sys.executable, "-m", "smith_server", "serve"], world.environ)
+    emacs = Emacs(world.root, [sys.executable, "-m", "smith_server", "serve"], world.environ, package)
     emacs.edit(world.file("a.txt", "one\n"))
     emacs.start()
     until(emacs.is_ready)

@@ -12,12 +12,16 @@ from tests.emacs import lisp
 pytestmark = pytest.mark.emacs
 
 FLOORS = (
-    "smith-protocol smith-text smith-ready smith-uri",
-    "smith-rpc",
-    "smith-sync",
-    "smith-buffers",
+    "smith-json smith-label smith-options smith-part smith-protocol smith-ready smith-text smith-uri",
+    "smith-changes smith-diff smith-markdown smith-record smith-reload smith-rpc smith-sequence smith-input",
+    "smith-pager smith-render smith-state smith-sync",
+    "smith-block smith-buffers",
     "smith-edit",
     "smith-session",
+    "smith-context smith-modeline",
+    "smith-chat smith-touched",
+    "smith-approval smith-complete smith-health",
+    "smith-actions",
     "smith",
 )
 """Lowest first; a file requires files of lower floors only."""

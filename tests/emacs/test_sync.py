@@ -303,7 +303,7 @@ def test_a_server_that_ends_leaves_nothing_behind(emacs: Emacs, server: TestServ
     server.document(path)
     emacs.lisp("(smith-stop)")
     until(lambda: server.sent("exit"))
-    until(lambda: emacs.lisp("(null smith-session--all)"))
+    until(lambda: emacs.lisp("(null smith-rpc--connections)"))
     left = """
         (list smith-sync--doc
               (memq 'smith-sync--changed after-change-functions)

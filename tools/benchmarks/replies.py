@@ -47,9 +47,9 @@ def streams(tokens: int, last: str = "That was all.") -> Reply:
     return Reply((_response([*_tokens(tokens, last), *_ending("stop")]),))
 
 
-def streams_slowly(tokens: int, per_second: int) -> Reply:
+def streams_slowly(tokens: int, per_second: int, last: str = "") -> Reply:
     """That many tokens one after the other."""
-    pieces = [_HEAD, *(_chunk(event) for event in _tokens(tokens, "")), _chunk(b"".join(_ending("stop"))) + _END]
+    pieces = [_HEAD, *(_chunk(event) for event in _tokens(tokens, last)), _chunk(b"".join(_ending("stop"))) + _END]
     return Reply(tuple(pieces), pause=1 / per_second)
 
 

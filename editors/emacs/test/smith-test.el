@@ -116,7 +116,9 @@ Its events are in `smith-test-events'.  At the end it is gone."
   (setq smith-test-events nil)
   (let* ((smith-command (list (getenv "SMITH_TEST_PYTHON") "-m" "smith_server" "serve"))
          (session (smith-start)))
-    (smith-session-listen session (lambda (event) (push event smith-test-events)))
+    (smith-session-listen session (lambda (_session event _changed)
+                                    (when event
+                                      (push event smith-test-events))))
     session))
 
 (defun smith-test--with-server (replies body)
@@ -129,7 +131,7 @@ Its events are in `smith-test-events'.  At the end it is gone."
                               (smith-rpc-ready-p (smith-session-connection session))))
           (funcall body session))
       (smith-stop)
-      (smith-test-until (lambda () (not smith-session--all)))
+      (smith-test-until (lambda () (not (smith-session-connection session))))
       (mapc #'smith-test-kill (cl-remove-if-not #'buffer-file-name (buffer-list))))
     (should (eq (process-status process) 'exit))
     (should (zerop (process-exit-status process)))))

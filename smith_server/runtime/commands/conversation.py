@@ -16,13 +16,21 @@ async def new(rest: str, session: Session, services: Services) -> Result:
 
 
 async def load(rest: str, session: Session, services: Services) -> Result:
-    """Go on with a stored conversation, by its id or the beginning of it."""
-    if not rest:
+    """Go on with a stored conversation, by its id or the beginning of it; `--here` lets it work in this folder."""
+    beginning = rest.removeprefix("--here").strip()
+    if not beginning:
         return await history("", session, services)
     _idle(session)
-    name = (await services.library.find(rest, session.root)).id
-    found = await services.session(name, session.root)
+    name = (await services.library.find(beginning)).id
+    found = await services.session(name, session.root, here=rest.startswith("--here"))
     return Result(f"Conversation {found.id}.", {"conversation": found.id})
+
+
+async def fork(rest: str, session: Session, services: Services) -> Result:
+    """Go on in a copy of this conversation; the original stays as it is."""
+    _idle(session)
+    copy = await services.fork(session.id)
+    return Result(f"This is a copy of {session.id[:8]}.", {"conversation": copy.id})
 
 
 async def resume(rest: str, session: Session, services: Services) -> Result:
