@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-PROGRAMS = {"nvim": ("nvim",), "emacs": ("emacs",), "kitty": ("kitty", "Xvfb")}
+PROGRAMS = {"nvim": ("nvim",), "emacs": ("emacs",), "kitty": ("kitty", "Xvfb"), "aimock": ("aimock", "node")}
 """What a marker needs."""
 
+MODEL = Path(__file__).resolve().parent.parent / ".cache" / "model"
 KEPT = ("SMITH_CASES_DIR",)
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
 HOME = pytest.StashKey[str]()
@@ -45,6 +46,8 @@ def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
     if IN_CI:
         return
     missing = [name for name, needed in PROGRAMS.items() if not all(map(shutil.which, needed))]
+    if not MODEL.is_dir():
+        missing.append("model")
     for item in items:
         for name in missing:
             if item.get_closest_marker(name):

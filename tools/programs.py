@@ -47,6 +47,7 @@ PROGRAMS = (
     Program("luacheck", LUACHECK),
     *DRAWN,
     Program("stylua", npm="@johnnymorganz/stylua-bin@2.5.2"),
+    Program("aimock", npm="@copilotkit/aimock@1.43.0"),
 )
 
 

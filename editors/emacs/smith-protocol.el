@@ -57,6 +57,9 @@
 (defconst smith-protocol-command-prompt "smith.prompt"
   "Name of the command `smith.prompt'.")
 
+(defconst smith-protocol-command-queue "smith.queue"
+  "Name of the command `smith.queue'.")
+
 (defconst smith-protocol-command-slash "smith.slash"
   "Name of the command `smith.slash'.")
 

@@ -20,7 +20,7 @@ smith COMMAND --help tells more of run, chat and serve.
 _EXIT_CODES = """\
 exit codes: 0 done, 1 failed, 3 finished but calls were refused because nobody could be asked, 130 interrupted
 """
-_PROVIDERS = ("openrouter", "openai", "ollama", "custom", "scripted")
+_PROVIDERS = ("openrouter", "anthropic", "openai", "ollama", "local", "custom", "scripted")
 _FACES = (
     ("--tui", "tui", "the usual session, with a word on why where it cannot be"),
     ("--no-tui", "lines", "plain lines, nothing is drawn"),

@@ -7,6 +7,7 @@ import signal
 import sys
 import textwrap
 import threading
+from collections.abc import Mapping
 from typing import TextIO
 
 from smith_server.cli.log import start_log
@@ -15,13 +16,15 @@ from smith_server.cli.run import Headless, exit_code
 from smith_server.cli.signals import ENDING, Presses, Stop
 from smith_server.cli.start import begun, here, opened, options_from
 from smith_server.cli.streams import FAILED, INTERRUPTED, Output, leave
+from smith_server.cli.waiting import Sign
 from smith_server.core.errors import AgentFailure
 from smith_server.core.events import ApprovalAnswered, ApprovalAsked, Envelope
 from smith_server.core.messages import UserMessage
 from smith_server.core.ports import Approver
+from smith_server.runtime.line import Prompt
 from smith_server.runtime.outcome import TurnOutcome
 from smith_server.runtime.services import Services
-from smith_server.runtime.session import Prompt, Session
+from smith_server.runtime.session import Session
 
 _ANSWERS = {"y": "yes", "yes": "yes", "n": "no", "no": "no", "a": "always", "always": "always"}
 _LEAVING = ("exit", "quit", "/exit", "/quit")
@@ -56,9 +59,14 @@ def undrawable(answers: TextIO) -> str:
     """Why nothing can be drawn here; "" when it can."""
     if not sys.stdin.isatty() or not answers.isatty():
         return "Standard input or output is no terminal"
-    if os.environ.get("TERM", "") in ("", "dumb", "unknown"):
+    if not can_draw(os.environ):
         return "This terminal can only print lines (TERM)"
     return ""
+
+
+def can_draw(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal can do more than print lines, by what its environment says."""
+    return environ.get("TERM", "") not in ("", "dumb", "unknown")
 
 
 class Chat:
@@ -93,6 +101,10 @@ class Chat:
 
     async def _talk(self, services: Services) -> Session:
         loop = asyncio.get_running_loop()
+        if self._is_attended and not can_draw(os.environ):
+            sign = Sign(_on_terminal)
+            self._output.before = sign.clear
+            services.bus.subscribe(sign.take)
         services.bus.subscribe(Printer(self._output).take)
         services.bus.subscribe(self._watch)
         session = self._session = await begun(services, self._words, self._output)
@@ -186,6 +198,11 @@ class Chat:
         for line in sys.stdin:
             loop.call_soon_threadsafe(self._lines.put_nowait, line)
         loop.call_soon_threadsafe(self._lines.put_nowait, None)
+
+
+def _on_terminal(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
 
 
 def how_to_go_on(session: Session) -> str:

@@ -5,6 +5,7 @@ from smith_server.core.events import (
     CallFinished,
     CallStarted,
     CompactionStarted,
+    ContextCompacted,
     DispatchFinished,
     DispatchStarted,
     Envelope,
@@ -17,6 +18,7 @@ from smith_server.core.events import (
     PromptDropped,
     PromptQueued,
     RequestRetried,
+    ResponseContinued,
     TodosUpdated,
     TurnCancelled,
     TurnCompleted,
@@ -59,18 +61,20 @@ def trouble(event: Event) -> str:
     match event:
         case Notice(_, text):
             return f"smith: {text}"
-        case PersistenceFailed(error) | TurnFailed(error):
+        case PersistenceFailed(error) | TurnFailed(error) | ErrorReported(error):
             return f"smith: {error.message}"
         case RequestRetried(attempt=attempt, delay_ms=delay_ms, error=error):
             return f"smith: {error.message} Attempt {attempt} in {delay_ms / 1000:g} s."
-        case ErrorReported(error):
-            return f"smith: {error.message}"
+        case ResponseContinued(attempt):
+            return f"smith: the answer reached the output limit; going on ({attempt})."
         case PromptQueued():
             return "smith: the prompt waits for the running turn."
         case PromptDropped(_, text):
             return f"smith: not sent: {text}"
         case CompactionStarted():
             return "smith: compacting the conversation …"
+        case ContextCompacted(steps=steps, before=before, after=after) if steps:
+            return f"smith: compacted from {before:,} to {after:,} tokens ({', '.join(steps)})."
         case TurnCancelled():
             return "smith: stopped."
         case _:

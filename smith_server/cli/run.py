@@ -14,9 +14,10 @@ from smith_server.cli.streams import FAILED, INTERRUPTED, REFUSED, Output, leave
 from smith_server.core.editor import Editor
 from smith_server.core.errors import AgentFailure, failure
 from smith_server.core.ports import Approver
+from smith_server.runtime.line import Prompt
 from smith_server.runtime.outcome import TurnOutcome
 from smith_server.runtime.services import Services
-from smith_server.runtime.session import Prompt, Session
+from smith_server.runtime.session import Session
 from smith_server.runtime.unattended import Nobody, NoEditor
 
 

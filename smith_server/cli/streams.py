@@ -45,6 +45,7 @@ class Output:
     """What a command says: the answer on `stream`, everything else as lines on standard error.
 
     When `stream` cannot be written any more, `on_broken` is told once, and nothing more is said on it.
+    `before` is called before anything is written.
     """
 
     def __init__(self, stream: TextIO, on_broken: Callable[[OSError], None]) -> None:
@@ -52,6 +53,7 @@ class Output:
         self._on_broken = on_broken
         self._is_broken = False
         self._in_line = False
+        self.before: Callable[[], None] = lambda: None
 
     def answer(self, text: str) -> None:
         """More of the answer."""
@@ -68,6 +70,7 @@ class Output:
         """`text` as it is, at once."""
         if self._is_broken:
             return
+        self.before()
         try:
             self._stream.write(text)
             self._stream.flush()
@@ -79,6 +82,7 @@ class Output:
     def note(self, text: str, end: str = "\n") -> None:
         """A line on standard error, on a line of its own."""
         self.end_line()
+        self.before()
         try:
             sys.stderr.write(f"{printable(text)}{end}")
             sys.stderr.flush()

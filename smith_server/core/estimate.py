@@ -8,6 +8,7 @@ import math
 from smith_server.core.messages import AssistantMessage, Call, Message, Text, Thinking, ToolMessage, UserMessage
 
 CHARACTERS_PER_TOKEN = 4
+_CHARACTERS_PER_IMAGE = 6400
 
 
 def tokens(characters: int, factor: float) -> int:
@@ -28,8 +29,8 @@ def correction(characters: int, reported: int) -> float:
 def characters(message: Message) -> int:
     """Code points of what a provider is sent of `message`, its framing left out."""
     match message:
-        case UserMessage(text=text, attached=attached):
-            return len(text) + (len(attached) + 2 if attached else 0)
+        case UserMessage(text=text, attached=attached, images=images):
+            return len(text) + (len(attached) + 2 if attached else 0) + _CHARACTERS_PER_IMAGE * len(images)
         case ToolMessage(content=content):
             return len(content)
         case AssistantMessage(parts=parts):

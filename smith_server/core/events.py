@@ -20,11 +20,15 @@ class Event(Struct, frozen=True, tag_field="kind"):
 
 
 class SessionStarted(Event, frozen=True, tag="session_started"):
-    """A conversation was opened in this process; first event of it."""
+    """A conversation was opened in this process; first event of it.
+
+    With a `holder` another process writes it: it is read-only here, and what is added there follows as events.
+    """
 
     root: str
     resumed: bool = False
     title: str = ""
+    holder: dict[str, Any] = {}
 
 
 class SessionStopped(Event, frozen=True, tag="session_stopped"):
@@ -39,11 +43,41 @@ class SessionFailed(Event, frozen=True, tag="session_failed"):
     error: AgentError
 
 
+class ConversationChanged(Event, frozen=True, tag="conversation_changed"):
+    """What is stored of a conversation changed otherwise than by a turn.
+
+    `rewritten`: messages were edited or removed, so that all has to be loaded again. `renamed` and `moved` tell the
+    new title and root. `released`: nobody else writes it any more. `deleted`: it is gone.
+    """
+
+    change: Literal["rewritten", "renamed", "moved", "released", "deleted"]
+    title: str = ""
+    root: str = ""
+
+
 class PromptQueued(Event, frozen=True, tag="prompt_queued"):
-    """A prompt came while a turn ran and waits in line."""
+    """A prompt came while a turn ran and waits in line; one that `steers` waits for the next request of that turn.
+
+    `record` is what else came with it.
+    """
 
     id: str
     text: str
+    steers: bool = False
+    record: dict[str, Any] = {}
+
+
+class PromptEdited(Event, frozen=True, tag="prompt_edited"):
+    """A prompt that waits has another text."""
+
+    id: str
+    text: str
+
+
+class PromptTaken(Event, frozen=True, tag="prompt_taken"):
+    """Words that waited are part of the running turn from now on; the message that they became follows."""
+
+    id: str
 
 
 class PromptDropped(Event, frozen=True, tag="prompt_dropped"):
@@ -87,6 +121,16 @@ class RequestRetried(Event, frozen=True, tag="llm_retry"):
     delay_ms: int
     error: AgentError
     discard_output: bool = False
+
+
+class ResponseContinued(Event, frozen=True, tag="response_continued"):
+    """An answer reached the output limit and the model is asked to go on; `attempt` counts within the prompt.
+
+    `dropped`: tool calls of that answer were thrown away, since the limit may have cut them.
+    """
+
+    attempt: int
+    dropped: bool = False
 
 
 class ReasoningDelta(Event, frozen=True, tag="llm_reasoning_delta"):

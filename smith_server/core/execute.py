@@ -122,7 +122,7 @@ def title_of(arguments: str) -> str:
 
 def _message(name: str, call: Call, result: ToolResult) -> ToolMessage:
     return ToolMessage(
-        name, call.id, call.name, result.content, result.ok, result.code, result.recall_key, result.summary
+        name, call.id, call.name, result.content, result.ok, result.code, result.recall_key, result.summary, result.diff
     )
 
 

@@ -45,17 +45,29 @@ class Call(Struct, frozen=True, tag="call", omit_defaults=True):
 Part = Text | Thinking | Call
 
 
+class Image(Struct, frozen=True):
+    """A picture: its media type, such as `image/png`, and the bytes of the file."""
+
+    media_type: str
+    data: bytes
+
+
 class UserMessage(Struct, frozen=True, tag="user", omit_defaults=True):
-    """What a person, or a program in their place, said; `attached` is what they pointed at, in words."""
+    """What a person, or a program in their place, said; `attached` is what they pointed at, in words.
+
+    `aside`: it is a word of smith to the model, which faces do not show.
+    """
 
     id: str
     text: str
     attached: str = ""
+    images: tuple[Image, ...] = ()
+    aside: bool = False
 
     @property
     def whole(self) -> str:
         """What the model reads."""
-        return f"{self.text}\n\n{self.attached}" if self.attached else self.text
+        return "\n\n".join(filter(None, (self.text, self.attached)))
 
 
 class AssistantMessage(Struct, frozen=True, tag="assistant", omit_defaults=True):
@@ -79,7 +91,7 @@ class ToolMessage(Struct, frozen=True, tag="tool", omit_defaults=True):
     """The one result of one call.
 
     `code` names why it failed ("" when it did not); `recall_key` names where the full text can be
-    had again; `summary` is one line for the person. None of them goes to a provider.
+    had again; `summary` is one line for the person, `diff` what an edit did. None of them goes to a provider.
     """
 
     id: str
@@ -90,6 +102,7 @@ class ToolMessage(Struct, frozen=True, tag="tool", omit_defaults=True):
     code: str = ""
     recall_key: str = ""
     summary: str = ""
+    diff: str = ""
 
 
 Message = UserMessage | AssistantMessage | ToolMessage

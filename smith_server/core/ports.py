@@ -19,7 +19,7 @@ Emit = Callable[[Event], None]
 
 
 class Request(Struct, frozen=True):
-    """One question to a model. `messages` are valid as they stand: every call has its result."""
+    """One question to a model. `images`: it takes pictures."""
 
     model: str
     system: str
@@ -28,6 +28,7 @@ class Request(Struct, frozen=True):
     max_output_tokens: int | None = None
     temperature: float | None = None
     stream: bool = True
+    images: bool = True
 
 
 class TextDelta(Struct, frozen=True):
@@ -43,11 +44,15 @@ class ThinkingDelta(Struct, frozen=True):
 
 
 class Done(Struct, frozen=True):
-    """The whole answer: its parts in order, deltas included, why it ended and what it cost."""
+    """The whole answer: its parts in order, deltas included, why it ended and what it cost.
+
+    `dropped` calls are not among the parts, since the end of the answer cut or forbade them.
+    """
 
     parts: tuple[Part, ...]
     stop: StopReason
     usage: Usage | None = None
+    dropped: int = 0
 
 
 class Failed(Struct, frozen=True):

@@ -33,7 +33,8 @@ class Unit:
 
     @property
     def is_prompt(self) -> bool:
-        return isinstance(self.messages[0], UserMessage)
+        first = self.messages[0]
+        return isinstance(first, UserMessage) and not first.aside
 
     def add(self, message: Message) -> None:
         """One more message of this unit."""

@@ -19,6 +19,7 @@ from smith_server.core.events import (
     RequestFinished,
     RequestRetried,
     RequestStarted,
+    ResponseContinued,
     UsageUpdated,
 )
 from smith_server.core.execute import CANCELLED, execute
@@ -45,19 +46,33 @@ class TurnEnd(Struct, frozen=True):
     error: AgentError | None = None
 
 
+MOST_CONTINUED = 3
+"""So often an answer of one prompt may reach the output limit and go on."""
+
+_GO_ON = "[Your answer reached the output limit. Go on exactly where it stopped; repeat nothing of it.]"
+_SMALLER = (
+    "[Your answer reached the output limit inside a tool call. None of its calls was run. Make the call again "
+    "with less in it: write a large file in several steps, each with a part of the text.]"
+)
+
+
 class Reply(Struct, frozen=True):
-    """What came of one request, kept even when it broke off. `context` is its own size in tokens."""
+    """What came of one request, kept even when it broke off. `context` is its own size in tokens.
+
+    `cut`: the output limit took calls from it, which are not among the parts.
+    """
 
     parts: tuple[Part, ...]
     stop: StopReason
     usage: Usage
     error: AgentError | None = None
     context: int = 0
+    cut: bool = False
 
 
 async def run_turn(turn: TurnInput, talk: Conversation, emit: Emit) -> TurnEnd:
     """Run until the model has nothing more to do. The conversation is valid whenever this returns."""
-    usage, budget = Usage(), turn.budget
+    usage, budget, continued = Usage(), turn.budget, 0
     while True:
         _steer(turn, talk, emit)
         if turn.token.requested:
@@ -67,6 +82,10 @@ async def run_turn(turn: TurnInput, talk: Conversation, emit: Emit) -> TurnEnd:
         reply = await _request(turn, talk, emit)
         usage, budget = usage + reply.usage, budget.with_request()
         emit(UsageUpdated(turn_usage=usage, context=reply.context))
+        if reply.stop == "max_tokens" and continued < MOST_CONTINUED:
+            continued += 1
+            _continue(reply, continued, talk, emit)
+            continue
         if (end := _end_of(reply, usage)) is not None:
             return _close(talk, emit, end)
         done = await execute(_calls(reply), turn, talk, emit, budget)
@@ -80,6 +99,14 @@ def _steer(turn: TurnInput, talk: Conversation, emit: Emit) -> None:
         message = UserMessage(talk.mint(), text)
         talk.add(message)
         emit(MessageAdded(message=message))
+
+
+def _continue(reply: Reply, attempt: int, talk: Conversation, emit: Emit) -> None:
+    """Ask for the rest of an answer that the output limit ended."""
+    message = UserMessage(talk.mint(), _SMALLER if reply.cut else _GO_ON, aside=True)
+    talk.add(message)
+    emit(ResponseContinued(attempt=attempt, dropped=reply.cut))
+    emit(MessageAdded(message=message))
 
 
 async def _request(turn: TurnInput, talk: Conversation, emit: Emit) -> Reply:
@@ -172,6 +199,10 @@ def _kept(parts: tuple[Part, ...], shown: list[str]) -> tuple[Part, ...]:
 
 def _reply(answer: Done | Failed) -> Reply:
     usage = (answer.usage or Usage()) + Usage(requests=1)
+    if isinstance(answer, Done) and answer.stop == "max_tokens":
+        parts = tuple(part for part in answer.parts if not isinstance(part, Call))
+        cut = bool(answer.dropped) or len(parts) < len(answer.parts)
+        return Reply(parts, answer.stop, usage, context=usage.context, cut=cut)
     if isinstance(answer, Done):
         return Reply(answer.parts, answer.stop, usage, context=usage.context)
     if answer.error.kind == "cancelled":
@@ -186,7 +217,10 @@ def _end_of(reply: Reply, usage: Usage) -> TurnEnd | None:
     if reply.error is not None:
         return TurnEnd("error", usage, reply.error)
     if reply.stop == "max_tokens":
-        text = "The answer reached the model's output limit. Ask for it in smaller pieces."
+        text = (
+            f"The answer reached the model's output limit {MOST_CONTINUED + 1} times. Ask for it in smaller pieces, "
+            "or raise `max_output_tokens` of the provider or model."
+        )
         return TurnEnd("error", usage, agent_error("protocol", "output_limit", text))
     if reply.stop == "content_filter":
         text = "The provider withheld the rest of this answer (content filter). Rephrase the prompt."

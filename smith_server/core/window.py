@@ -171,6 +171,10 @@ class Window:
         self._stale = [unit for unit in self._stale if not unit.dropped]
         self._gain = sum(unit.gain(self.rules.elide_over_chars, self.rules.can_recall) for unit in self._stale)
 
+    def note(self, record: Compaction) -> None:
+        """Keep a record that was applied, for when the view has to be begun again."""
+        self._records[record.upto].append(record)
+
     def _cover(self, names: frozenset[str], summary: str) -> None:
         """Put a summary where the last unit of those it covers is; an earlier summary goes."""
         covered = [unit for unit in self._units if unit.messages[0].id in names]

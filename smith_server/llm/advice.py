@@ -42,7 +42,7 @@ def missing_key(preset: Preset) -> str:
 
 def bad_header(name: str, preset: Preset) -> str:
     """A header that cannot be sent; says nothing of its value."""
-    if name.lower() == "authorization":
+    if name.lower() in ("authorization", "x-api-key"):
         return (
             f"The key for {preset.name} holds characters that no key has (a line break, a quote?). "
             f"Set {preset.key_variable or 'its variable'} again."

@@ -34,17 +34,18 @@ class Run:
 
 
 class OpenCall:
-    """A call of which pieces may still come."""
+    """A call of which pieces may still come. `given` are the arguments if no pieces come."""
 
-    def __init__(self, call_id: str = "", name: str = "") -> None:
+    def __init__(self, call_id: str = "", name: str = "", given: str = "") -> None:
         self.id = call_id
         self.name = name
+        self.given = given
         self.arguments: list[str] = []
         self.extra: dict[str, Any] = {}
 
     @property
     def text(self) -> str:
-        return mend("".join(self.arguments))
+        return mend("".join(self.arguments) or self.given)
 
 
 class Assembly:
@@ -73,6 +74,18 @@ class Assembly:
         if self._run.kind != "thinking":
             self._begin("thinking", "")
         self._run.details.extend(items)
+
+    def open(self, kind: Kind) -> Run:
+        """Begin a stretch that stays one, whatever comes between its pieces."""
+        self._begin(kind, f"block {len(self._parts)}")
+        return self._run
+
+    def add(self, run: Run, text: str) -> None:
+        """More text of a stretch that was opened."""
+        if run is not self._run:
+            self._settle(last=True)
+            self._run = run
+        self._fresh.append(text)
 
     def call(self, call: OpenCall) -> None:
         """A call begins here; its pieces are added to it directly."""

@@ -11,7 +11,8 @@ class Compat(Struct, frozen=True):
     `max_tokens_field` caps the output. `stream_usage` asks for the usage in the stream;
     `says_stream` sends `stream` even when it is false. `effort_field` is where a reasoning effort
     goes. `returns` are the reasoning fields that go back to the vendor that sent them.
-    `longest_call_id` bounds the ids of calls (0: any length).
+    `longest_call_id` bounds the ids of calls (0: any length). `marks_cache`: models whose name
+    begins so are told what to keep.
     """
 
     max_tokens_field: str = "max_tokens"
@@ -20,8 +21,9 @@ class Compat(Struct, frozen=True):
     effort_field: Literal["reasoning_effort", "reasoning"] = "reasoning_effort"
     returns: tuple[str, ...] = ("reasoning_content", "reasoning", "reasoning_details")
     longest_call_id: int = 0
+    marks_cache: tuple[str, ...] = ()
 
 
 OPENAI = Compat(max_tokens_field="max_completion_tokens", longest_call_id=40)
-OPENROUTER = Compat(effort_field="reasoning")
+OPENROUTER = Compat(effort_field="reasoning", marks_cache=("anthropic/", "~anthropic/"))
 OLLAMA = Compat(says_stream=True)

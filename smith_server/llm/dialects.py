@@ -8,6 +8,8 @@ from msgspec import Struct
 
 from smith_server.core.ports import Request
 from smith_server.llm.answer import Reader
+from smith_server.llm.anthropic_request import AnthropicEncoder
+from smith_server.llm.anthropic_stream import AnthropicReader
 from smith_server.llm.openai_request import OpenAIEncoder
 from smith_server.llm.openai_stream import OpenAIReader
 from smith_server.llm.presets import Preset
@@ -38,5 +40,8 @@ class Dialect(Struct, frozen=True):
 
 
 DIALECTS: Mapping[str, Dialect] = MappingProxyType(
-    {"openai": Dialect("/chat/completions", ("Authorization", "Bearer "), OpenAIEncoder, OpenAIReader)}
+    {
+        "openai": Dialect("/chat/completions", ("Authorization", "Bearer "), OpenAIEncoder, OpenAIReader),
+        "anthropic": Dialect("/messages", ("x-api-key", ""), AnthropicEncoder, AnthropicReader),
+    }
 )

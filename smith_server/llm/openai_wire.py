@@ -64,7 +64,7 @@ decode_typed = _CHUNK.decode
 
 
 class Reported(Struct, frozen=True):
-    """Usage as the vendor counts it: `input` includes what was read from a cache."""
+    """Usage as the vendor counts it: `input` includes what was read from and written to a cache."""
 
     input: int = 0
     output: int = 0
@@ -74,7 +74,8 @@ class Reported(Struct, frozen=True):
     @property
     def disjoint(self) -> Usage:
         """The same tokens, each in one class only."""
-        return Usage(input=max(0, self.input - self.cache_read), cache_read=self.cache_read, output=self.output)
+        fresh = max(0, self.input - self.cache_read - self.cache_write)
+        return Usage(fresh, self.cache_write, self.cache_read, self.output)
 
 
 def decode_loosely(data: bytes) -> Chunk | None:
@@ -98,10 +99,12 @@ def reported(usage: Any) -> Reported | None:
     if not isinstance(usage, dict) or not ("prompt_tokens" in usage or "completion_tokens" in usage):
         return None
     details = usage.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    known = details if isinstance(details, dict) else {}
+    cached = known.get("cached_tokens")
     if cached is None:
         cached = usage.get("prompt_cache_hit_tokens")
-    return Reported(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")), _count(cached))
+    counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"), cached, known.get("cache_write_tokens"))
+    return Reported(*map(count, counts))
 
 
 def part_text(part: Any) -> tuple[Kind, str]:
@@ -162,7 +165,8 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _count(value: Any) -> int:
+def count(value: Any) -> int:
+    """A number of tokens; 0 for what is none."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
     return int(value) if 0 <= value < 1e15 else 0

@@ -15,12 +15,27 @@ from smith_server.llm.compat import Compat
 from smith_server.llm.stall import Timeouts
 
 
+class ThinkingEffort(Struct, frozen=True):
+    """The model thinks as long as it sees fit, at this effort."""
+
+    effort: str
+
+
+class ThinkingBudget(Struct, frozen=True):
+    """The model thinks for so many tokens at most; for models of before efforts."""
+
+    budget: int
+
+
 class Preset(Struct, frozen=True):
     """Everything about a provider but its key.
 
     `base_url` is what the paths of the dialect are appended to. `issuer` marks what only this
     provider wants back. `needs_key`: a request without a key is not worth sending to its own
-    address. `ca_bundle` is a PEM file that replaces the default certificates.
+    address. `ca_bundle` is a PEM file that replaces the default certificates. `effort` and
+    `thinking` ask for reasoning, each in its dialect. `cache`: the provider may keep the beginning
+    of a conversation. `images`: its models take pictures. `compact`: they are so small that they get
+    a short prompt and few tools.
     """
 
     name: str
@@ -28,12 +43,20 @@ class Preset(Struct, frozen=True):
     key_variable: str = ""
     default_model: str = ""
     needs_key: bool = False
-    dialect: Literal["openai"] = "openai"
+    dialect: Literal["openai", "anthropic"] = "openai"
     compat: Compat = Compat()
     headers: Mapping[str, str] = MappingProxyType({})
     timeouts: Timeouts = Timeouts()
     effort: str = ""
+    thinking: ThinkingEffort | ThinkingBudget | None = None
+    cache: bool = True
+    images: bool = True
+    compact: bool = False
     ca_bundle: str = ""
+
+    def marks_cache(self, model: str) -> bool:
+        """Whether a model of the OpenAI dialect is told what to keep."""
+        return self.cache and model.startswith(self.compat.marks_cache)
 
     @property
     def issuer(self) -> str:
@@ -55,7 +78,17 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             compat=compat.OPENROUTER,
             headers=MappingProxyType({"X-Title": "smith"}),
         ),
+        "anthropic": Preset(
+            "anthropic",
+            "https://api.anthropic.com/v1",
+            "ANTHROPIC_API_KEY",
+            "claude-sonnet-5",
+            True,
+            dialect="anthropic",
+            headers=MappingProxyType({"anthropic-version": "2023-06-01"}),
+        ),
         "ollama": Preset("ollama", "http://127.0.0.1:11434/v1", "", "gemma4:latest", compat=compat.OLLAMA),
+        "local": Preset("local", default_model="gemma-3-270m", images=False, compact=True),
         "custom": Preset("custom", "", "LLM_API_KEY"),
     }
 )
@@ -78,7 +111,10 @@ def preset(name: str, environ: Mapping[str, str], base_url: str = "") -> Preset:
 
 def tidy_url(url: str) -> str:
     """A base address without what people paste behind it: blanks, slashes, the path of the endpoint."""
-    return url.strip().rstrip("/").removesuffix("/chat/completions").rstrip("/")
+    plain = url.strip().rstrip("/")
+    for path in ("/chat/completions", "/messages"):
+        plain = plain.removesuffix(path).rstrip("/")
+    return plain
 
 
 def ollama_url(host: str) -> str:

@@ -3,6 +3,8 @@
 An event is complete with its blank line; `close` gives the last one, which may lack it.
 """
 
+from functools import lru_cache
+
 import msgspec
 from msgspec import Struct
 
@@ -50,6 +52,8 @@ class EventDecoder:
                 data = block[6:]
                 if data and not data.isspace():
                     events.append(Event(data))
+            elif block.startswith(b"event: ") and block.count(b"\n") == 1 and not self._data:
+                self._read_named(block, events)
             else:
                 self._read(block, events)
                 self._end_event(events)
@@ -105,6 +109,17 @@ class EventDecoder:
             else:
                 self._end_event(events)
 
+    def _read_named(self, block: bytes, events: list[Event]) -> None:
+        """The commonest event but one: a line with its name, and one more."""
+        line, _, rest = block.partition(b"\n")
+        data = rest[6:]
+        if rest.startswith(b"data: ") and data and not data.isspace():
+            events.append(Event(data, _name(line)))
+            self._name = ""
+        else:
+            self._read(block, events)
+            self._end_event(events)
+
     def _field(self, line: bytes) -> None:
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
@@ -124,6 +139,12 @@ class EventDecoder:
         self._data, self._data_size, self._name = [], 0, ""
         if data and not data.isspace():
             events.append(Event(data, name))
+
+
+@lru_cache(maxsize=64)
+def _name(line: bytes) -> str:
+    """The name in `event: NAME`."""
+    return line[7:].decode("utf-8", "replace")
 
 
 def _is_object(value: bytes) -> bool:

@@ -14,12 +14,14 @@ from smith_server.lsp.approvals import MessageQuestions, answer
 from smith_server.lsp.completion import Completions
 from smith_server.lsp.conversations import Conversations
 from smith_server.lsp.editor import Buffers, ConversationEditor
+from smith_server.lsp.inspect import Inspect
 from smith_server.lsp.jobs import Jobs
 from smith_server.lsp.lenses import Lenses
 from smith_server.lsp.prompts import PromptDocuments
 from smith_server.lsp.proposals import Proposals
 from smith_server.lsp.protocol import ChangeState, EditReceipt
 from smith_server.lsp.server import Connection
+from smith_server.lsp.status import Status
 from smith_server.lsp.stream import EventStream
 from smith_server.lsp.turns import Turns
 from smith_server.lsp.wire import Command
@@ -79,16 +81,18 @@ class LspCommands:
         turns = Turns(services, roots, link, prompts)
         completions = Completions(services, roots, prompts, connection.documents)
         conversations = Conversations(services, roots, self._stream)
+        status = Status(services, roots, self._stream)
         self.table: dict[str, Command] = {
             protocol.TURN: turns.turn,
             protocol.STEER: turns.steer,
             protocol.CANCEL: turns.cancel,
             protocol.ANSWER: lambda argument, arrival: answer(services, argument, arrival),
             protocol.SLASH: conversations.slash,
-            protocol.INSPECT: conversations.inspect,
+            protocol.INSPECT: Inspect(services, roots).inspect,
+            protocol.QUEUE: status.queue,
             protocol.CONVERSATIONS: conversations.conversations,
             protocol.JOBS: Jobs(services, roots).jobs,
-            protocol.STATUS: conversations.status,
+            protocol.STATUS: status.status,
             protocol.COMPLETE: completions.complete,
             protocol.PROMPT: prompts.open,
         }

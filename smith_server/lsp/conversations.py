@@ -1,30 +1,26 @@
-"""Commands about conversations: list, new, load, page, inspect, slash lines, status."""
+"""Commands about whole conversations, and slash lines."""
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from smith_server.core.errors import failure
-from smith_server.core.events import Envelope, PromptQueued
-from smith_server.lsp.convert import message_facts, payload
-from smith_server.lsp.protocol import (
-    ConversationsArguments,
-    InspectArguments,
-    SlashAnswer,
-    SlashArguments,
-    StatusArguments,
-)
+from smith_server.core.events import Envelope
+from smith_server.lsp.convert import payload
+from smith_server.lsp.protocol import ConversationsArguments, SlashAnswer, SlashArguments
 from smith_server.lsp.roots import Roots
 from smith_server.lsp.stream import EventStream
 from smith_server.lsp.wire import Arrival, decode
-from smith_server.runtime.inspect import page
-from smith_server.runtime.replay import as_events
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
+from smith_server.store.lease import facts
+
+OPERATIONS = ("list", "new", "load", "page", "rename", "fork", "delete", "take_over")
 
 
 class Conversations:
-    """`smith.conversations`, `smith.inspect`, `smith.slash`, `smith.status`."""
+    """`smith.conversations` and `smith.slash`."""
 
     def __init__(self, services: Services, roots: Roots, stream: EventStream) -> None:
         self._services = services
@@ -32,43 +28,89 @@ class Conversations:
         self._stream = stream
 
     async def conversations(self, argument: dict[str, Any], arrival: Arrival) -> Any:
-        """List, begin or open conversations of the project."""
+        """List, begin, open, copy, rename, remove or take over conversations of the project."""
         args = decode(argument, ConversationsArguments)
-        match args.op:
-            case "list":
-                rows = await self._services.library.listed(self._roots.first(), args.limit)
-                return {"conversations": [msgspec.to_builtins(row) for row in rows]}
-            case "new":
-                session = await self._services.new_session(self._roots.first())
-                return {"conversation": session.id, "events": []}
-            case "load" | "page":
-                return await self._load(args)
-        raise failure("schema", "invalid_arguments", f"op {args.op!r} is not one of list, new, load, page")
+        if args.op not in OPERATIONS:
+            known = ", ".join(OPERATIONS)
+            raise failure("schema", "invalid_arguments", f"op {args.op!r} is not one of {known}")
+        return await getattr(self, f"_{args.op}")(args)
+
+    async def _list(self, args: ConversationsArguments) -> dict[str, Any]:
+        root = None if args.all else self._root(args)
+        rows = await self._services.library.listed(root, args.limit, args.cursor)
+        answer: dict[str, Any] = {"conversations": [msgspec.to_builtins(row) for row in rows]}
+        return {**answer, "next": rows[-1].used} if rows and len(rows) == args.limit else answer
+
+    async def _new(self, args: ConversationsArguments) -> dict[str, Any]:
+        return await self._shown(await self._services.new_session(self._root(args)), args)
 
     async def _load(self, args: ConversationsArguments) -> dict[str, Any]:
-        session = await self._services.session(args.conversation, self._roots.first())
-        messages, before = page(session.talk.messages, args.before, args.limit)
-        events = [payload(Envelope(session.id, turn, event)) for turn, event in as_events(messages, session.turn)]
-        if not args.before:
-            in_line = (PromptQueued(id=name, text=text) for name, text in session.waiting())
-            events += [payload(Envelope(session.id, session.turn, event)) for event in in_line]
-        answer: dict[str, Any] = {"conversation": session.id, "events": events, "busy": session.busy}
-        return {**answer, "before": before} if before else answer
+        session = await self._services.session(args.conversation, self._root(args), here=args.here)
+        return await self._shown(session, args)
 
-    async def inspect(self, argument: dict[str, Any], arrival: Arrival) -> Any:
-        """The stored messages of a conversation, newest page first."""
-        args = decode(argument, InspectArguments)
-        if args.op != "list":
-            raise failure("schema", "invalid_arguments", f"op {args.op!r} is not one of list")
-        session = await self._session(args.conversation)
-        messages, before = page(session.talk.messages, args.before, args.limit)
-        facts = [{**message_facts(each), "content": msgspec.to_builtins(each)} for each in messages]
-        return {"conversation": session.id, "messages": facts, "before": before}
+    async def _page(self, args: ConversationsArguments) -> dict[str, Any]:
+        return await self._load(args)
+
+    async def _take_over(self, args: ConversationsArguments) -> dict[str, Any]:
+        return await self._shown(await self._services.take_over(self._named(args)), args)
+
+    async def _fork(self, args: ConversationsArguments) -> dict[str, Any]:
+        to = self._root(args) if args.here else None
+        source = args.conversation or (await self._services.session("", self._root(args))).id
+        return await self._shown(await self._services.fork(source, args.message, to), args)
+
+    async def _rename(self, args: ConversationsArguments) -> dict[str, Any]:
+        if not args.title.strip():
+            raise failure("schema", "invalid_arguments", "rename needs a `title`.")
+        name = args.conversation or (await self._services.session("", self._root(args))).id
+        await self._services.rename(name, args.title.strip())
+        return {"conversation": name, "title": args.title.strip()}
+
+    async def _delete(self, args: ConversationsArguments) -> dict[str, Any]:
+        """Where it was open, another one takes its place."""
+        name = self._named(args)
+        known = self._services.known(name)
+        root = known.root if known is not None else self._root(args)
+        if not await self._services.delete(name):
+            return {"deleted": name}
+        return {"deleted": name, **await self._shown(await self._services.session("", root), args)}
+
+    async def _shown(self, session: Session, args: ConversationsArguments) -> dict[str, Any]:
+        """A page of a conversation as events; the newest one with all that is not stored as messages."""
+        page = await self._services.replay(session, args.before, max(1, args.limit))
+        # From here on nothing waits, so that what is told next is no part of the answer.
+        self._stream.flush()
+        events = list(page.events)
+        if not args.before:
+            events += [Envelope(session.id, session.turn, event) for event in session.waiting()]
+            events += self._services.standing(session.id).late()
+        answer: dict[str, Any] = {
+            "conversation": session.id,
+            "root": str(session.root),
+            "title": session.title,
+            "events": [payload(event) for event in events],
+            "busy": session.busy,
+            "seq": self._stream.seq,
+        }
+        if page.before:
+            answer["before"] = page.before
+        if session.holder is not None:
+            answer["holder"] = facts(session.holder)
+        return answer
+
+    def _named(self, args: ConversationsArguments) -> str:
+        if not args.conversation:
+            raise failure("schema", "invalid_arguments", f"{args.op} needs a `conversation`.")
+        return args.conversation
+
+    def _root(self, args: ConversationsArguments) -> Path:
+        asked = Path(args.root) if args.root else None
+        return self._roots.of(asked) or self._roots.first()
 
     async def slash(self, argument: dict[str, Any], arrival: Arrival) -> Any:
         """Run one command line; a command that fails is an answer, not an error of the wire."""
         args = decode(argument, SlashArguments)
-        session = await self._session(args.conversation)
+        session = await self._services.session(args.conversation, self._roots.first())
         result = await self._services.run_line(args.line, session)
         return msgspec.to_builtins(
             SlashAnswer(
@@ -81,26 +123,3 @@ class Conversations:
                 msgspec.to_builtins(result.error) if result.error else None,
             )
         )
-
-    async def status(self, argument: dict[str, Any], arrival: Arrival) -> Any:
-        """What runs and what waits for a person; with `since` the events that were missed."""
-        args = decode(argument, StatusArguments)
-        sessions = [self._status(session) for session in self._services.sessions()]
-        answer: dict[str, Any] = {"seq": self._stream.seq, "sessions": sessions}
-        if isinstance(args.since, int):
-            events = self._stream.since(args.since)
-            answer |= {"resync": True} if events is None else {"events": events}
-        return answer
-
-    def _status(self, session: Session) -> dict[str, Any]:
-        return {
-            "conversation": session.id,
-            "root": str(session.root),
-            "busy": session.busy,
-            "turn": session.turn,
-            "waiting": [text for _, text in session.waiting()],
-            "attention": session.approvals.questions(),
-        }
-
-    async def _session(self, conversation: str) -> Session:
-        return await self._services.session(conversation, self._roots.first())

@@ -14,7 +14,7 @@ def payload(envelope: Envelope) -> dict[str, Any]:
     body = _body(event)
     body["conversation"] = envelope.conversation
     body["turn"] = envelope.turn
-    for name in ("job", "call", "role"):
+    for name in ("job", "call", "role", "parent"):
         if value := getattr(envelope, name):
             body[name] = value
     return body
@@ -46,7 +46,7 @@ def message_facts(message: Message) -> dict[str, Any]:
     """A message in a few words: id, role, and what ties it to others."""
     match message:
         case UserMessage(id, text):
-            return {"id": id, "role": "user", "text": text}
+            return {"id": id, "role": "user", "text": "" if message.aside else text}
         case AssistantMessage(id, _, model, stop):
             calls = [{"id": call.id, "name": call.name} for call in message.calls]
             return {"id": id, "role": "assistant", "model": model, "stop": stop, "calls": calls}

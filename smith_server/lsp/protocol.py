@@ -23,6 +23,7 @@ FLUSHED = "smith/flushed"
 
 TURN = "smith.turn"
 STEER = "smith.steer"
+QUEUE = "smith.queue"
 SLASH = "smith.slash"
 CANCEL = "smith.cancel"
 INSPECT = "smith.inspect"
@@ -33,7 +34,7 @@ STATUS = "smith.status"
 COMPLETE = "smith.complete"
 PROMPT = "smith.prompt"
 
-COMMANDS = (TURN, STEER, SLASH, CANCEL, INSPECT, ANSWER, CONVERSATIONS, JOBS, STATUS, COMPLETE, PROMPT)
+COMMANDS = (TURN, STEER, QUEUE, SLASH, CANCEL, INSPECT, ANSWER, CONVERSATIONS, JOBS, STATUS, COMPLETE, PROMPT)
 
 LANGUAGE = "smith"
 """Language id of documents that are prompts."""
@@ -61,23 +62,31 @@ class TurnContext(Struct, frozen=True, forbid_unknown_fields=False):
 class TurnArguments(Struct, frozen=True):
     """`smith.turn`: run a prompt. Without `wait` the answer comes at once; without `queue` a busy one refuses.
 
-    `document` is an open document whose text is the prompt, instead of `text`.
+    `document` is an open document whose text is the prompt, instead of `text`. `role` and `model` hold for this turn
+    alone. `mode` and `attachments` are for later versions: what is not empty is refused with the code `not_supported`.
     """
 
     text: str = ""
     document: str = ""
     conversation: str = ""
+    role: str = ""
+    mode: str = ""
     model: str = ""
     context: TurnContext = TurnContext()
+    attachments: tuple[Any, ...] = ()
     queue: bool = True
     wait: bool = True
 
 
 class TurnAnswer(Struct, frozen=True, omit_defaults=True):
-    """How a turn ended: its last text, stop reason (`completed`, `cancelled`, `error`, `budget_exhausted`), error."""
+    """How a turn ended: its last text, stop reason (`completed`, `cancelled`, `error`, `budget_exhausted`), error.
+
+    With `wait: false` the running turn, and `queued`, the id of a prompt that waits behind it.
+    """
 
     conversation: str
     turn: str
+    queued: str = ""
     stop_reason: str = ""
     text: str = ""
     error: dict[str, Any] | None = None
@@ -107,10 +116,25 @@ class PromptArguments(Struct, frozen=True):
 
 
 class SteerArguments(Struct, frozen=True):
-    """`smith.steer`: words for the running turn, taken between two requests to the model."""
+    """`smith.steer`: words for the running turn, taken between two requests to the model.
+
+    Answered when they are stored, with the `id` under which they wait. Without a running turn they are the next prompt.
+    """
 
     text: str
     conversation: str = ""
+
+
+class QueueArguments(Struct, frozen=True):
+    """`smith.queue`: what waits in a conversation. `list` it, `edit` one (`id`, `text`), or `drop` one.
+
+    Answered with `{conversation, prompts: [{id, text, steers}]}`; `drop` gives the `text` back as well.
+    """
+
+    op: str
+    conversation: str = ""
+    id: str = ""
+    text: str = ""
 
 
 class SlashArguments(Struct, frozen=True):
@@ -131,10 +155,11 @@ class SlashAnswer(Struct, frozen=True, omit_defaults=True):
 
 
 class CancelArguments(Struct, frozen=True):
-    """`smith.cancel`: stop the running turn; answered when everything has stopped."""
+    """`smith.cancel`: stop the running turn, or with `job` one child alone; answered when everything has stopped."""
 
     conversation: str = ""
     turn: str = ""
+    job: str = ""
 
 
 class CancelAnswer(Struct, frozen=True):
@@ -150,10 +175,22 @@ class CancelAnswer(Struct, frozen=True):
 
 
 class InspectArguments(Struct, frozen=True):
-    """`smith.inspect`: `list` gives the stored messages, newest page first."""
+    """`smith.inspect`: the stored messages of a conversation.
+
+    `list` gives them, newest page first, of the conversation itself or of the child `job`: `{messages, jobs, before}`,
+    each message with `hash` and `size` (characters). `edit` gives `message` the text `text`, `delete` removes it with
+    what belongs to it; both are refused while a turn runs (policy/`turn_active`) and when `expect` is not the hash of
+    the message (persistence/`changed`). `request` is the exact next request, with the prompt `text` if there is one:
+    `{provider, request, parts: [{part, size, tokens}], tokens, ceiling, elided, dropped}`; with `is_compacted_first`
+    it is so large that room is made before it is sent.
+    """
 
     op: str = "list"
     conversation: str = ""
+    message: str = ""
+    text: str = ""
+    expect: str = ""
+    job: str = ""
     before: str = ""
     limit: int = 50
 
@@ -167,12 +204,26 @@ class AnswerArguments(Struct, frozen=True):
 
 
 class ConversationsArguments(Struct, frozen=True):
-    """`smith.conversations`: `list`, `new`, `load` a conversation, or an older `page` of it as events."""
+    """`smith.conversations`: `list` those of the project (`all`: of every project), last used first; `next` of the
+    answer is the `cursor` of the next page.
+
+    `new` begins one. `load` opens one and gives its newest page as events; `page` gives the one in front of the message
+    `before`. Both answer `{conversation, root, title, events, busy, seq, before?, holder?}`, where `seq` is the number
+    of the last event that is part of it. With `holder` another process writes it: it is read-only here, and follows.
+    `take_over` and `fork` (up to the message `message`) answer like `load`. `here` moves the conversation to the root
+    of the client. `rename` gives it the `title`, `delete` removes it for good. `root` is a folder of the client.
+    """
 
     op: str
     conversation: str = ""
     before: str = ""
     limit: int = 50
+    cursor: int | None = None
+    all: bool = False
+    title: str = ""
+    message: str = ""
+    here: bool = False
+    root: str = ""
 
 
 class JobsArguments(Struct, frozen=True):
@@ -185,9 +236,41 @@ class JobsArguments(Struct, frozen=True):
 
 
 class StatusArguments(Struct, frozen=True):
-    """`smith.status`: what a status line needs, and the kept events after number `since`."""
+    """`smith.status`: what a status line needs, and the kept events after number `since`.
+
+    The answer is `{seq, sessions: [SessionStatus], attention: [events], events?, resync?}`: `attention` are the
+    questions that wait for a person, in whatever conversation; with `resync` some events after `since` are not kept any
+    more, and the conversations have to be loaded.
+    """
 
     since: int | UnsetType = UNSET
+
+
+class SessionStatus(Struct, frozen=True, omit_defaults=True):
+    """An open conversation. `state` is `idle`, `thinking`, `streaming`, `tool`, `cancelling` or `error`.
+
+    `usage` are the tokens of its last turn, `context` those of its last request, of `ceiling` at most (0: not known
+    yet). `cost` is absent where it is not known. `queue` is what waits, `attention` the ids of questions, `holder` the
+    process that writes it when that is another one.
+    """
+
+    conversation: str
+    root: str
+    busy: bool
+    turn: str
+    role: str
+    mode: str
+    state: str
+    model: str = ""
+    provider: str = ""
+    title: str = ""
+    usage: dict[str, int] = {}
+    context: int = 0
+    ceiling: int = 0
+    cost: float | None = None
+    queue: tuple[dict[str, Any], ...] = ()
+    attention: tuple[str, ...] = ()
+    holder: dict[str, Any] | None = None
 
 
 class TextEdit(Struct, frozen=True):

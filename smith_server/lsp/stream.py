@@ -30,7 +30,7 @@ class EventStream:
         self._held: list[Envelope] = []
         self._timer: asyncio.TimerHandle | None = None
         self._last_delta = 0.0
-        self._lost: Envelope | None = None
+        self._lost: dict[str, Envelope] = {}
         self._kept: deque[tuple[dict[str, Any], int]] = deque()
         self._kept_bytes = 0
 
@@ -65,31 +65,30 @@ class EventStream:
             self._out(envelope)
 
     def since(self, seq: int) -> list[dict[str, Any]] | None:
-        """The kept events after number `seq`; None when some of them are no longer kept."""
+        """The kept events after number `seq`; None when some of them are not kept, or `seq` is none of ours."""
+        if self._lost or seq > self._seq:
+            return None
         first = self._kept[0][0]["seq"] if self._kept else self._seq + 1
         if seq < first - 1:
             return None
         return [body for body, _ in self._kept if body["seq"] > seq]
 
     def _out(self, envelope: Envelope) -> None:
-        if self._lost is not None:
+        if not self._lost and self._backlog() <= MOST_BACKLOG:
+            self._number(payload(envelope))
             return
-        if self._backlog() > MOST_BACKLOG:
-            self._lost = envelope
+        if not self._lost:
             asyncio.get_running_loop().call_later(RESYNC_SECONDS, self._look_again)
-            return
-        self._number(payload(envelope))
+        self._lost.setdefault(envelope.conversation, envelope)
 
     def _look_again(self) -> None:
-        """Until the client has read what was sent; then it is told that it missed something."""
-        lost = self._lost
-        if lost is None:
-            return
+        """Until the client has read what was sent; then it is told of what conversations it missed something."""
         if self._backlog():
             asyncio.get_running_loop().call_later(RESYNC_SECONDS, self._look_again)
             return
-        self._lost = None
-        self._number({"kind": "resync", "conversation": lost.conversation, "turn": lost.turn})
+        lost, self._lost = self._lost, {}
+        for conversation, envelope in lost.items():
+            self._number({"kind": "resync", "conversation": conversation, "turn": envelope.turn})
 
     def _number(self, body: dict[str, Any]) -> None:
         self._seq += 1

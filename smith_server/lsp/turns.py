@@ -25,8 +25,9 @@ from smith_server.lsp.protocol import (
 )
 from smith_server.lsp.roots import Roots
 from smith_server.lsp.wire import Arrival, decode
+from smith_server.runtime.line import Prompt, Ticket
 from smith_server.runtime.services import Services
-from smith_server.runtime.session import Prompt, Session, Ticket
+from smith_server.runtime.session import Session
 
 MOST_TOLD = 4000
 """Characters of an answer that is told in a message."""
@@ -67,14 +68,16 @@ class Turns:
 
     async def turn(self, argument: dict[str, Any], arrival: Arrival) -> Any:
         """Run a prompt; the answer comes after the last event of its turn, however that ended."""
-        args = self._with_document(decode(argument, TurnArguments))
+        args = decode(argument, TurnArguments)
+        _refuse_unsupported(args)
+        args = self._with_document(args)
         stop = _Stop()
         arrival.on_cancel(stop.request)
         session, ticket = await self._submitted(args, arrival)
         if not args.wait:
             self._tell(ticket)
             turn = "" if ticket.waited else await ticket.begun
-            return msgspec.to_builtins(TurnAnswer(session.id, turn))
+            return msgspec.to_builtins(TurnAnswer(session.id, turn, ticket.id if ticket.waited else ""))
         stop.aim(session, ticket)
         end_progress = self._progress(session, arrival.progress_token)
         try:
@@ -84,7 +87,7 @@ class Turns:
         error = msgspec.to_builtins(public(outcome.error)) if outcome.error else None
         usage = msgspec.to_builtins(outcome.usage)
         return msgspec.to_builtins(
-            TurnAnswer(session.id, outcome.turn, outcome.stop_reason, outcome.text, error, usage)
+            TurnAnswer(session.id, outcome.turn, "", outcome.stop_reason, outcome.text, error, usage)
         )
 
     def _with_document(self, args: TurnArguments) -> TurnArguments:
@@ -114,11 +117,8 @@ class Turns:
         """Say something to the running turn; without one it is the next prompt."""
         args = decode(argument, SteerArguments)
         session = await self._services.session(args.conversation, self._roots.first())
-        if session.busy:
-            session.inbox.put(args.text)
-            return {"conversation": session.id, "turn": session.turn}
-        await session.submit(Prompt(args.text))
-        return {"conversation": session.id, "turn": session.turn}
+        name = await session.steer(args.text)
+        return {"conversation": session.id, "turn": session.turn, "id": name}
 
     async def cancel(self, argument: dict[str, Any], arrival: Arrival) -> Any:
         """Stop; answered when everything has stopped."""
@@ -126,6 +126,8 @@ class Turns:
         if self._arriving:
             # A prompt that came first is meant too, though its conversation is still being opened.
             await asyncio.wait(self._arriving)
+        if args.job:
+            return msgspec.to_builtins(await self._services.cancel_job(args.job))
         session = self._services.running(args.conversation, args.turn)
         if session is None:
             return msgspec.to_builtins(CancelAnswer(False))
@@ -136,7 +138,10 @@ class Turns:
         self._arriving.add(arriving)
         try:
             session = await self._session(args)
-            prompt = Prompt(args.text, args.model, _cwd(args.context), _attached(args.context, arrival.documents))
+            if args.role:
+                self._services.require_role(args.role)
+            attached = _attached(args.context, arrival.documents)
+            prompt = Prompt(args.text, args.model, _cwd(args.context), attached, args.role)
             return session, await session.submit(prompt, queue=args.queue)
         finally:
             self._arriving.discard(arriving)
@@ -168,6 +173,12 @@ class Turns:
             send({"kind": "end"})
 
         return end
+
+
+def _refuse_unsupported(args: TurnArguments) -> None:
+    for name in ("mode", "attachments"):
+        if getattr(args, name):
+            raise failure("schema", "not_supported", f"This version of smith takes no `{name}` with a prompt.")
 
 
 def _cwd(context: TurnContext) -> Path | None:

@@ -7,33 +7,39 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from smith_server.config import secrets
 from smith_server.config.schema import Settings
+from smith_server.context.prompt import role_text
 from smith_server.core.budget import Budget
 from smith_server.core.cancel import CancelToken
 from smith_server.core.compaction import Compaction
 from smith_server.core.editor import Editor, Receipt
 from smith_server.core.errors import ToolRefusal
+from smith_server.core.messages import UserMessage
 from smith_server.core.ports import Approver, Memory, Request, Stored
 from smith_server.core.report import ReportKind
 from smith_server.core.scope import TurnInput
 from smith_server.core.space import Space
+from smith_server.core.tool import Tool
+from smith_server.core.window import Shown
 from smith_server.llm.retry import Retries, RetryRules
 from smith_server.policy.decide import RolePolicy
 from smith_server.policy.matrix import check_tool
 from smith_server.runtime.actor import Actor, Post
 from smith_server.runtime.compact import Summarizer
+from smith_server.runtime.configured import model_settings
 from smith_server.runtime.dispatch import Prepared
 from smith_server.runtime.execution import Scope, context_for
 from smith_server.runtime.handles import Face, Handles
 from smith_server.runtime.jobs import owner_of
-from smith_server.runtime.models import NOTHING_ASKED, Asked, provider_settings
+from smith_server.runtime.line import Inbox, Prompt
+from smith_server.runtime.models import NOTHING_ASKED, Asked
 from smith_server.runtime.providers import Picked, Wish
 from smith_server.runtime.repositories import ProjectMemory, Scratchpad, Todos
 from smith_server.runtime.room import Room
-from smith_server.runtime.session import Inbox, Prompt, Session
+from smith_server.runtime.session import Session
 from smith_server.runtime.view import WindowView, rules_of
 from smith_server.runtime.web import web
 from smith_server.tools.bash import Bash, Limits
@@ -43,12 +49,28 @@ from smith_server.workspace.paths import locate
 from smith_server.workspace.project import Projects
 from smith_server.workspace.texts import Texts
 
+COMPACT = "compact"
+"""The prompt of models too small for any role."""
+
+_FEW_TOOLS = ("read", "report")
+
 
 class Ways(Struct, frozen=True):
     """How what happens in a turn gets out: its events, and waiting until they are stored."""
 
     post: Post
     stored: Stored
+
+
+class NextRequest(Struct, frozen=True):
+    """What would be sent, to whom, and what of the conversation that leaves out; `ceiling` is in tokens. Above
+    `trigger` tokens room is made first."""
+
+    request: Request
+    provider: str
+    shown: Shown
+    trigger: int
+    ceiling: int
 
 
 class Kept(Struct):
@@ -72,9 +94,38 @@ class Assembler:
 
     async def turn_input(self, session: Session, prompt: Prompt, token: CancelToken) -> TurnInput:
         """The input of a turn of the conversation itself. Raises `AgentFailure` when no model can be had."""
-        actor = await self._actor(session, prompt.cwd or session.root)
+        actor = await self._actor(session, prompt.cwd or session.root, prompt.role)
         kept = self._keep(session, actor.settings)
-        return await self._input(actor, kept, kept.texts, token, Asked(prompt.model or session.model))
+        asked = Asked(prompt.model) if prompt.model else _chosen(session)
+        return await self._input(actor, kept, kept.texts, token, asked)
+
+    async def next_request(self, session: Session, prompt: Prompt) -> NextRequest:
+        """The request that `prompt` would send first; without a text the one that the conversation as it is would."""
+        actor = await self._actor(session, prompt.cwd or session.root, prompt.role)
+        kept = self._keep(session, actor.settings)
+        # The kept view may be in the hands of a running turn: it is looked at, and neither used nor replaced.
+        aside = Kept(session, kept.editor, kept.texts)
+        turn = await self._input(actor, aside, kept.texts, CancelToken(), Asked(prompt.model or session.model))
+        fresh = cast(WindowView, turn.view)
+        view = kept.view if kept.view is not None and kept.view.rules == fresh.rules else fresh
+        said = [UserMessage("", prompt.text, prompt.attached)] if prompt.text else []
+        shown = view.look([*session.talk.messages, *said], fresh.frame)
+        request = structs.replace(fresh.frame, messages=shown.messages)
+        return NextRequest(request, turn.provider.name, shown, int(view.rules.trigger), view.rules.ceiling)
+
+    def ceiling(self, conversation: str) -> int:
+        """The most tokens that a request of a conversation may have, as of its last turn; 0 before there was one."""
+        kept = self._kept.get(conversation)
+        return kept.view.rules.ceiling if kept is not None and kept.view is not None else 0
+
+    def forget(self, conversation: str) -> None:
+        """It is not open any more."""
+        self._kept.pop(conversation, None)
+
+    def forget_view(self, conversation: str) -> None:
+        """Its messages are others than before: what of them was sent counts no more."""
+        if conversation in self._kept:
+            self._kept[conversation].view = None
 
     async def system_prompt(self, session: Session) -> str:
         """The system prompt that the next turn of this conversation sends."""
@@ -97,7 +148,7 @@ class Assembler:
     async def _own_view(self, session: Session, token: CancelToken) -> WindowView:
         actor = await self._actor(session, session.root)
         kept = self._keep(session, actor.settings)
-        turn = await self._input(actor, kept, kept.texts, token, Asked(session.model))
+        turn = await self._input(actor, kept, kept.texts, token, _chosen(session))
         return cast(WindowView, turn.view)
 
     def shell(self, session: Session) -> Bash:
@@ -115,10 +166,10 @@ class Assembler:
         """Where a turn that is asked from `cwd` works."""
         return Scope(cwd, await self._projects.find(cwd))
 
-    async def _actor(self, session: Session, cwd: Path) -> Actor:
+    async def _actor(self, session: Session, cwd: Path, role_asked: str = "") -> Actor:
         handles = self._handles
         loaded = handles.config.loaded(session.root)
-        role = handles.role.active(session.role, loaded.settings.active_role or "")
+        role = handles.role.active(role_asked or session.role, loaded.settings.active_role or "")
         context = context_for(session.id, role.name, loaded, handles.by_name())
         scope = await self.scope(cwd)
         room = Room(loaded.settings.subagents)
@@ -139,20 +190,21 @@ class Assembler:
         picked = await handles.model.pick(wish, actor.emit)
         provider = picked.provider
         inbox = Inbox() if actor.job else kept.session.inbox
-        mask = secrets.mask(self._environ, secrets.variables_of(settings))
+        mask = secrets.mask({**self._environ, **picked.secret}, secrets.variables_of(settings))
         owner = owner_of(actor.job, actor.emit, inbox.note, mask)
         shell = Shell(handles.tool.jobs(actor.conversation), owner, _limits(settings))
         tools = handles.tool.tools(self._parts(actor, kept, texts, shell))
         without = ("dispatch",) if actor.room.is_closed_at(actor.depth) else ()
-        own = provider_settings(settings, provider.name)
+        own = model_settings(settings, provider.name, picked.selected.model)
         frame = Request(
             picked.selected.model,
-            await self._prompt(actor),
+            role_text(COMPACT) if picked.compact else await self._prompt(actor),
             (),
-            handles.tool.offered(actor.role, tools, without),
-            own.max_output_tokens,
+            handles.tool.offered(actor.role, _few(tools) if picked.compact else tools, without),
+            own.max_output_tokens or picked.output_limit,
             own.temperature,
             settings.defaults.stream,
+            picked.images,
         )
         return TurnInput(
             provider=provider,
@@ -219,6 +271,16 @@ class Assembler:
             editor.on_late(lambda change, receipt: _late(session, texts, change, receipt))
             kept = self._kept[session.id] = Kept(session, editor, texts)
         return kept
+
+
+def _chosen(session: Session) -> Asked:
+    """The model that a person chose for a conversation."""
+    return Asked(session.model, provider=session.provider)
+
+
+def _few(tools: Mapping[str, Tool]) -> Mapping[str, Tool]:
+    """What is offered to a model too small to choose among more."""
+    return {name: tools[name] for name in _FEW_TOOLS if name in tools}
 
 
 def _approver(face: Face, session: Session, actor: Actor) -> Approver:

@@ -7,12 +7,12 @@ listeners. So nothing is shown that a kill could lose, as long as the store answ
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 import msgspec
 
-from smith_server.core.events import Envelope, OutputDelta, ReasoningDelta, TurnEnded
+from smith_server.core.events import Envelope, MessageAdded, OutputDelta, ReasoningDelta, TurnEnded
 
 log = logging.getLogger(__name__)
 
@@ -33,10 +33,13 @@ class Bus:
     def __init__(self, keeper: Keeper) -> None:
         self._keeper = keeper
         self._queue: deque[Envelope] = deque()
+        self._passing: deque[Envelope] = deque()
         self._wake = asyncio.Event()
         self._listeners: list[Listener] = []
         self._emitted = 0
         self._told = 0
+        self.marks = 0
+        """Grows with every message and every end of a turn that the listeners hear of."""
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
         self._task: asyncio.Task[None] | None = None
 
@@ -64,6 +67,11 @@ class Bus:
         self._emitted += 1
         self._wake.set()
 
+    def untold(self) -> Iterator[Envelope]:
+        """What was emitted and no listener has heard of yet; it may be stored already."""
+        yield from self._passing
+        yield from self._queue
+
     async def told(self) -> None:
         """Wait until every event emitted so far was stored and told."""
         if self._told >= self._emitted:
@@ -83,9 +91,10 @@ class Bus:
         taken = list(self._queue)
         self._queue.clear()
         batch = list(joined(taken))
+        self._passing.extend(batch)
         await self._keeper.keep(batch)
-        for envelope in batch:
-            self._tell(envelope)
+        while self._passing:
+            self._tell(self._passing.popleft())
         self._told += len(taken)
         for target, future in list(self._waiting):
             if target <= self._told:
@@ -94,6 +103,7 @@ class Bus:
                     future.set_result(None)
 
     def _tell(self, envelope: Envelope) -> None:
+        self.marks += isinstance(envelope.event, MessageAdded | TurnEnded)
         for listener in list(self._listeners):
             try:
                 listener(envelope)

@@ -17,6 +17,7 @@ from smith_server.core.events import (
     MessageAdded,
     TurnStarted,
 )
+from smith_server.core.interrupt import interrupted_by
 from smith_server.core.messages import AssistantMessage, UserMessage
 from smith_server.core.ports import Job
 from smith_server.core.report import Report, ReportKind, unreported
@@ -47,18 +48,40 @@ class Prepared(Struct, frozen=True):
 Prepare = Callable[[Actor, CancelToken], Awaitable[Prepared]]
 
 
+class Running(Struct, frozen=True, eq=False):
+    """A child at work: the mark that ends it, and when it has ended."""
+
+    token: CancelToken
+    done: asyncio.Future[None]
+
+
 class Dispatching:
     """The service `dispatch`: gives whoever takes a turn the means to send others."""
 
+    def __init__(self) -> None:
+        self._running: dict[str, Running] = {}
+
     def children(self, parent: Actor, prepare: Prepare, post: Post, scratchpad: Scratchpad) -> "Children":
         """What runs the jobs of `parent`."""
-        return Children(parent, prepare, post, scratchpad)
+        return Children(parent, prepare, post, scratchpad, self._running)
+
+    async def cancel(self, job: str) -> bool:
+        """End one child and those below it, and wait until it has ended; False when no such one runs."""
+        running = self._running.get(job)
+        if running is None:
+            return False
+        running.token.request()
+        await asyncio.wait([running.done])
+        return True
 
 
 class Children:
     """Runs jobs for one actor, as far as there is room."""
 
-    def __init__(self, parent: Actor, prepare: Prepare, post: Post, scratchpad: Scratchpad) -> None:
+    def __init__(
+        self, parent: Actor, prepare: Prepare, post: Post, scratchpad: Scratchpad, running: dict[str, Running]
+    ) -> None:
+        self._running = running
         self._parent = parent
         self._prepare = prepare
         self._post = post
@@ -88,12 +111,29 @@ class Children:
         talk.begin_turn()
         child = self._parent.child(resolve_role(job.role), name, context.call_id, talk, self._post)
         self._parent.emit(DispatchStarted(child=name, target_role=job.role, task=job.task))
-        async with self._place():
-            end, report = await self._turn(child, task_message(job), token)
+        running = self._running[name] = Running(token, asyncio.get_running_loop().create_future())
+        try:
+            end, report = await self._placed(child, task_message(job), token)
+        finally:
+            del self._running[name]
+            running.done.set_result(None)
         self._parent.emit(
             DispatchFinished(child=name, target_role=job.role, status=report.status, summary=report.summary)
         )
         return await self._result(child, end, report)
+
+    async def _placed(self, child: Actor, task: str, token: CancelToken) -> tuple[TurnEnd, Report]:
+        """Its turn, when there is a place for it. One that is cancelled waits no longer: its turn ends as it begins."""
+        place = self._place()
+        try:
+            async with interrupted_by(token):
+                await place.__aenter__()
+        except Cancelled:
+            return await self._turn(child, task, token)
+        try:
+            return await self._turn(child, task, token)
+        finally:
+            await place.__aexit__(None, None, None)
 
     def _place(self) -> "asyncio.Semaphore | _Anywhere":
         """A child of a child runs in its parent's place: it would wait for itself otherwise."""

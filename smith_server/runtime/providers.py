@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -15,16 +15,21 @@ from smith_server.core.events import Notice
 from smith_server.core.ports import Emit, Provider
 from smith_server.llm.catalog import Ask, Catalog
 from smith_server.llm.http import Connections
+from smith_server.llm.local import WEIGHTS, LocalModel
 from smith_server.llm.model_facts import facts
 from smith_server.llm.presets import PRESETS, Preset, host_of, is_loopback
 from smith_server.llm.probe import answers
 from smith_server.llm.provider import HttpProvider
 from smith_server.llm.scripted import ScriptedProvider
 from smith_server.policy.roles import Role
+from smith_server.runtime.key_command import KeyCommands
 from smith_server.runtime.models import BUILT_IN, Asked, Selected, installed, provider_settings, select_model
 from smith_server.runtime.offer import ServerOffer
 from smith_server.runtime.options import Options
 from smith_server.runtime.provider_choice import Choice, Surroundings, choose_provider
+
+MOST_OUTPUT = 32_000
+"""Tokens of one answer that are enough for anything where nobody said how many."""
 
 log = logging.getLogger(__name__)
 
@@ -42,10 +47,19 @@ class Wish(Struct, frozen=True):
 
 
 class Picked(Struct, frozen=True):
-    """A provider ready for requests, and the model to name in them."""
+    """A provider ready for requests, and the model to name in them.
+
+    `compact`: it is a very small one. `images`: it takes pictures, as far as is known. `output_limit` is
+    what to ask for at most where nothing is set and the protocol wants a number. `secret` is its key under
+    the name of the variable that it could be in, for those who blank keys.
+    """
 
     provider: Provider
     selected: Selected
+    compact: bool = False
+    images: bool = True
+    output_limit: int | None = None
+    secret: Mapping[str, str] = {}
 
 
 class Providers:
@@ -55,9 +69,11 @@ class Providers:
         self._environ = options.environ
         self._around = Surroundings(options.environ, answers, options.settings_file)
         self._connections = Connections()
+        self._local = LocalModel(options.places.cache_folder / WEIGHTS, options.environ)
         self._catalog = Catalog(options.places.cache_folder)
         self._built: dict[tuple[str, str], tuple[Choice, HttpProvider]] = {}
         self._scripted: ScriptedProvider | None = None
+        self._keys = KeyCommands()
         self._said: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -69,7 +85,7 @@ class Providers:
         settings = wish.settings
         if settings.defaults.provider == "scripted":
             return Picked(self._script(), Selected(wish.asked.model or "script", "request.model"))
-        choice = await choose_provider(settings, self._around)
+        choice = await self._choice(settings, emit)
         provider = self._build(choice)
         provider.ready()
         await self._catalog.load()
@@ -82,7 +98,13 @@ class Providers:
         if not settings.defaults.provider:
             self._say(f"Using {selected.model} of {choice.preset.name}: {choice.why}.", emit, choice.why)
         self._refresh(choice, provider, selected.model)
-        return Picked(provider, selected)
+        known = selected.max_output_tokens if choice.preset.dialect == "anthropic" else None
+        abilities = offer.look(selected.model).abilities
+        images = not abilities or "images" in abilities
+        limit = min(known, MOST_OUTPUT) if known else None
+        variable = choice.preset.key_variable
+        secret = {variable: choice.key} if variable else {}
+        return Picked(provider, selected, choice.preset.compact, images, limit, secret)
 
     def known(self, settings: Settings) -> Sequence[str]:
         """The models that the settings name, and those that servers in use are known to offer, for completion."""
@@ -92,6 +114,15 @@ class Providers:
             named += self._catalog.names(choice.preset)
         return sorted({name for name in named if name})
 
+    async def chosen(self, settings: Settings) -> str:
+        """The name of the provider of the next turn, "" when there is none yet."""
+        if settings.defaults.provider:
+            return settings.defaults.provider
+        try:
+            return (await choose_provider(settings, self._around)).preset.name
+        except AgentFailure:
+            return ""
+
     async def warm(self, settings: Settings) -> None:
         """Load what requests need, and open the connection, before the first prompt waits for it.
 
@@ -99,7 +130,7 @@ class Providers:
         """
         if settings.defaults.provider == "scripted":
             return
-        choice = await choose_provider(settings, self._around)
+        choice = await self._choice(settings)
         await self._connections.prepare(choice.preset)
         await self._catalog.load()
         if not is_loopback(host_of(choice.preset.base_url)):
@@ -108,10 +139,29 @@ class Providers:
             self._refresh(choice, provider, choice.preset.default_model)
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, and end the model of our own."""
         for task in list(self._tasks):
             task.cancel()
         await self._connections.close()
+        await self._local.close()
+
+    async def _choice(self, settings: Settings, emit: Emit | None = None) -> Choice:
+        """The choice, with the key that a command prints; the model of our own is started when it is that."""
+        choice = await choose_provider(settings, self._around)
+        command = provider_settings(settings, choice.preset.name).api_key_command
+        if command and not choice.key:
+            key = await self._keys.key(command, choice.preset.name)
+            return msgspec.structs.replace(choice, key=key)
+        if choice.preset.name != "local" or choice.preset.base_url:
+            return choice
+        if not self._around.has_local():
+            text = "The small model of smith is not installed: install smith-server with its extra `local`."
+            raise failure("policy", "not_installed", text)
+        if emit is not None and not self._local.is_running:
+            emit(Notice(level="info", text="Starting the small model on this machine, which takes some seconds."))
+        served = await self._local.served()
+        here = msgspec.structs.replace(choice.preset, base_url=served.base_url)
+        return msgspec.structs.replace(choice, preset=here, key=served.key)
 
     def _levels(self, wish: Wish) -> Sequence[tuple[Settings, str]]:
         """Each level of settings with the provider that it chooses."""
@@ -134,7 +184,7 @@ class Providers:
     def _refresh(self, choice: Choice, provider: HttpProvider, model: str) -> None:
         """Ask the server in the background what it knows of its models; the next turn goes by it."""
         preset = choice.preset
-        if not self._catalog.is_wanting(preset, model):
+        if preset.compact or not self._catalog.is_wanting(preset, model):
             return
         ask = partial(facts, preset, model, provider.fetch)
         task = asyncio.create_task(self._refreshed(preset, ask), name="catalog")

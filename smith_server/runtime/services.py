@@ -7,34 +7,28 @@ from pathlib import Path
 from typing import Any
 
 from smith_server.config import secrets
-from smith_server.core.cancel import CancelToken
 from smith_server.core.compaction import Compaction
-from smith_server.core.conversation import Conversation
-from smith_server.core.errors import AgentError, AgentFailure, public
-from smith_server.core.events import (
-    Envelope,
-    Event,
-    Notice,
-    PersistenceFailed,
-    SessionStarted,
-    SessionStopped,
-    TodosUpdated,
-)
-from smith_server.core.scope import TurnInput
+from smith_server.core.errors import AgentError, AgentFailure, failure, public
+from smith_server.core.events import PersistenceFailed
+from smith_server.core.messages import Message
 from smith_server.core.space import Space
 from smith_server.core.todos import Todo
 from smith_server.policy.roles import Role
 from smith_server.proc.jobs import Jobs
-from smith_server.runtime.assemble import Assembler, Ways
+from smith_server.runtime.assemble import Assembler, NextRequest, Ways
 from smith_server.runtime.bus import Bus
 from smith_server.runtime.completion import Completion
-from smith_server.runtime.conversations import Opened
 from smith_server.runtime.handles import Handles
 from smith_server.runtime.journal import Journal
-from smith_server.runtime.library import Library
+from smith_server.runtime.library import Edit
+from smith_server.runtime.line import Prompt
 from smith_server.runtime.options import Options
+from smith_server.runtime.outcome import CancelOutcome, TurnRecord
+from smith_server.runtime.replay import Replayed
 from smith_server.runtime.repositories import ProjectMemory, Todos
-from smith_server.runtime.session import Prompt, Session
+from smith_server.runtime.session import Session
+from smith_server.runtime.sessions import Sessions, Stage
+from smith_server.runtime.standing import Standing, Standings
 from smith_server.store.holder import Holder
 from smith_server.store.search import Found
 from smith_server.tools.bash import Bash
@@ -48,16 +42,16 @@ class Services:
 
     def __init__(self, options: Options, handles: Handles, holder: Holder) -> None:
         self._options = options
-        self._sessions: dict[str, Session] = {}
-        self._current: dict[Path, str] = {}
-        self._lock = asyncio.Lock()
-        self._warned: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._journal = Journal(handles.persistence, holder, handles.ui.name, self._trouble)
         self.handles = handles
         self.bus = Bus(self._journal)
-        self.library = Library(handles.persistence)
         self._assembler = Assembler(handles, options.environ, Ways(self.bus.emit, self._stored))
+        stage = Stage(handles, self.bus, self._journal, self._assembler)
+        self.library = stage.library
+        self._sessions = Sessions(options, stage)
+        self._standings = Standings()
+        self.bus.subscribe(self._standings.take)
 
     def start(self) -> None:
         """Begin to pass events on."""
@@ -66,51 +60,98 @@ class Services:
 
     async def close(self, reason: str = "") -> None:
         """Stop every turn, store what happened, end every child."""
-        await asyncio.gather(*(session.close(reason) for session in self._sessions.values()))
+        await self._sessions.close(reason)
         await self.handles.tool.end_jobs()
-        for session in self._sessions.values():
-            self._post(session.id, SessionStopped(reason=reason))
         for task in list(self._tasks):
             task.cancel()
         handles = self.handles
         await handles.tool.close()
         await self.bus.stop()
-        await handles.conversation.release(self._sessions)
+        await handles.conversation.release(self._sessions.names())
         await handles.model.close()
         await handles.persistence.close()
 
-    async def session(self, conversation: str, root: Path) -> Session:
-        """The conversation asked for ("" for the current one of the project), opened if it is not open."""
-        async with self._lock:
-            name = conversation or self._current.get(root, "")
-            if name in self._sessions:
-                self._current[self._sessions[name].root] = name
-                return self._sessions[name]
-            opened = await self.handles.conversation.open(name, root, resume=self._resumes(root))
-            return await self._start(opened)
+    async def session(self, conversation: str, root: Path, *, here: bool = False) -> Session:
+        """The conversation asked for ("" for the current one of the project), opened if it is not open.
 
-    def _resumes(self, root: Path) -> bool:
-        asked = self._options.resume
-        return self.handles.config.settings(root).terminal.resume == "project" if asked is None else asked
+        `here` lets it belong to `root` from now on; see `Sessions.get`.
+        """
+        return await self._sessions.get(conversation, root, here=here)
 
     async def new_session(self, root: Path) -> Session:
         """Begin a conversation; it is the project's current one from now on."""
-        async with self._lock:
-            return await self._start(await self.handles.conversation.fresh(root))
+        return await self._sessions.new(root)
+
+    async def fork(self, conversation: str, upto: str = "", to: Path | None = None) -> Session:
+        """Go on in a copy of a stored conversation; see `Sessions.fork`."""
+        return await self._sessions.fork(conversation, upto, to)
+
+    async def take_over(self, conversation: str) -> Session:
+        """Write a conversation here that another process writes; see `Sessions.take_over`."""
+        return await self._sessions.take_over(conversation)
+
+    async def delete(self, conversation: str) -> bool:
+        """Remove a stored conversation for good; whether it was open here. See `Sessions.delete`."""
+        return await self._sessions.delete(conversation)
+
+    async def rename(self, conversation: str, title: str) -> None:
+        """Give a conversation another title; see `Sessions.rename`."""
+        await self._sessions.rename(conversation, title)
+
+    async def edit_message(self, session: Session, name: str, text: str, expect: str = "") -> Message:
+        """Give a stored message another text; see `store/messages.py`. Raises policy/`turn_active` or `read_only`."""
+        edit = Edit(name, text, expect)
+        return await self._sessions.rewrite(session, lambda held: self.library.edit(session.id, held, edit))
+
+    async def delete_message(self, session: Session, name: str, expect: str = "") -> Sequence[str]:
+        """Remove a stored message and what belongs to it; the ids of those that are gone. Raises as `edit_message`."""
+        edit = Edit(name, None, expect)
+        return await self._sessions.rewrite(session, lambda held: self.library.remove(session.id, held, edit))
+
+    async def clear(self, session: Session) -> int:
+        """Empty a conversation; how many messages are gone. Its usage and its notes stay."""
+        return await self._sessions.rewrite(session, lambda held: self.library.clear(session.id))
+
+    async def replay(self, session: Session, before: str = "", limit: int = 50) -> Replayed:
+        """The newest messages of a conversation as events, children inside their calls; see `Sessions.replay`."""
+        return await self._sessions.replay(session, before, limit)
+
+    async def next_request(self, session: Session, prompt: Prompt) -> NextRequest:
+        """The exact request that `prompt` would send first, with what it leaves out of the conversation."""
+        return await self._assembler.next_request(session, prompt)
+
+    def standing(self, conversation: str) -> Standing:
+        """What goes on in an open conversation."""
+        return self._standings.of(conversation)
+
+    def ceiling(self, conversation: str) -> int:
+        """The most tokens that a request of a conversation may have; 0 before its first turn."""
+        return self._assembler.ceiling(conversation)
+
+    async def cancel_job(self, job: str) -> CancelOutcome:
+        """End one child and those below it; what that ended. Its parent goes on with a report that says so."""
+        record = TurnRecord("")
+        leave = self.bus.subscribe(lambda envelope: record.see(envelope.event) if envelope.job == job else None)
+        try:
+            is_stopped = await self.handles.dispatch.cancel(job)
+            await self.bus.told()
+        finally:
+            leave()
+        return record.stopped(()) if is_stopped else CancelOutcome(False)
 
     def sessions(self) -> Iterable[Session]:
         """The open conversations."""
-        return list(self._sessions.values())
+        return self._sessions.all()
 
     def known(self, conversation: str) -> Session | None:
         """An open conversation by id."""
-        return self._sessions.get(conversation)
+        return self._sessions.known(conversation)
 
     def running(self, conversation: str, turn: str) -> Session | None:
         """The conversation to stop: the one named, or the one that is busy."""
         if conversation:
             return self.known(conversation)
-        busy = [session for session in self._sessions.values() if session.busy or session.errands]
+        busy = [session for session in self.sessions() if session.busy or session.errands]
         return next((session for session in busy if not turn or session.turn == turn), None)
 
     async def run_line(self, line: str, session: Session) -> Any:
@@ -156,6 +197,14 @@ class Services:
         settings = self.handles.config.settings(session.root)
         return secrets.mask(self._options.environ, secrets.variables_of(settings))
 
+    def require_role(self, name: str) -> None:
+        """Raises policy/`unknown_role` for one that a person cannot talk to."""
+        names = self.handles.role.user_facing()
+        if name not in names:
+            raise failure(
+                "policy", "unknown_role", f"There is no role {name!r} to talk to; there are: {', '.join(names)}."
+            )
+
     async def memory(self, session: Session) -> ProjectMemory | None:
         """What the project of a conversation remembers; None without a project that has an identity."""
         return await self._assembler.memory(session.root)
@@ -166,7 +215,8 @@ class Services:
         return await self.library.search(words, project, root)
 
     async def keep(self, session: Session) -> None:
-        """See that a conversation is stored, so that something of it can be kept."""
+        """See that a conversation is stored, so that something of it can be kept. Raises policy/`read_only`."""
+        session.require_writable()
         await self._journal.begin(session.id)
 
     def folder(self, name: str) -> Path:
@@ -187,53 +237,20 @@ class Services:
         while True:
             await asyncio.sleep(BEAT_SECONDS)
             with suppress(AgentFailure):
-                await self.handles.conversation.beat(self._journal.leases.values())
+                shelf = self.handles.conversation
+                for lost in await shelf.beat(self._journal.leases.values()):
+                    self._trouble(lost.conversation, await shelf.why_lost(lost))
 
     async def _warm(self, root: Path) -> None:
         with suppress(AgentFailure):
             await self.handles.model.warm(self.handles.config.settings(root))
-
-    async def _start(self, opened: Opened) -> Session:
-        talk = Conversation(opened.messages, opened.next_turn)
-        session = Session(opened.id, opened.root, talk, self.bus, self._prepare)
-        session.hold(opened.waiting)
-        session.role, session.model = opened.role, self._options.model or opened.model
-        session.compactions.extend(opened.compactions)
-        if opened.lease is not None:
-            self._journal.leases[session.id] = opened.lease
-        self._sessions[session.id] = session
-        self._current[session.root] = session.id
-        session.start()
-        self._post(session.id, SessionStarted(root=str(session.root), resumed=opened.stored, title=opened.title))
-        if opened.stored and (plan := await self.todos(session)):
-            self._post(session.id, TodosUpdated(todos=tuple(plan)))
-        self._warn(session, [*self._notes(session.root), *opened.notes])
-        return session
-
-    def _notes(self, root: Path) -> Iterable[str]:
-        """What is to be told of store, places and settings."""
-        yield from (warning.message for warning in self.handles.persistence.warnings)
-        yield self._options.places.note
-        yield from self.handles.config.loaded(root).problems
-
-    def _warn(self, session: Session, texts: Iterable[str]) -> None:
-        """Tell what a person has to know, each sentence once."""
-        fresh = [text for text in texts if text and text not in self._warned]
-        self._warned.update(fresh)
-        for text in fresh:
-            self._post(session.id, Notice(level="warning", text=text))
-
-    async def _prepare(self, session: Session, prompt: Prompt, token: CancelToken) -> TurnInput:
-        self._warn(session, self.handles.config.loaded(session.root).problems)
-        return await self._assembler.turn_input(session, prompt, token)
 
     async def _stored(self) -> None:
         await self.bus.told()
         await self._journal.settled()
 
     def _trouble(self, conversation: str, error: AgentError) -> None:
-        self._post(conversation, PersistenceFailed(error=public(error)))
-
-    def _post(self, conversation: str, event: Event) -> None:
-        session = self._sessions.get(conversation)
-        self.bus.emit(Envelope(conversation, session.turn if session else "", event))
+        if error.code == "lease_lost" and (lost := self._sessions.lost(conversation, error)) is not None:
+            self._in_background(lost.fail(error), "fail")
+        else:
+            self._sessions.post(conversation, PersistenceFailed(error=public(error)))

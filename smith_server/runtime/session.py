@@ -1,18 +1,17 @@
 """One open conversation: a queue of prompts and the one task that runs them. Nothing else lives here."""
 
 import asyncio
-import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from smith_server.core.cancel import CancelToken
 from smith_server.core.compaction import Compaction
 from smith_server.core.conversation import Conversation
-from smith_server.core.errors import failure, public
+from smith_server.core.errors import AgentError, failure, public
 from smith_server.core.events import (
     ContextCompacted,
     Envelope,
@@ -20,7 +19,10 @@ from smith_server.core.events import (
     Event,
     MessageAdded,
     PromptDropped,
+    PromptEdited,
     PromptQueued,
+    PromptTaken,
+    SessionFailed,
     TurnCancelRequested,
     TurnStarted,
 )
@@ -32,70 +34,22 @@ from smith_server.runtime.bus import Bus
 from smith_server.runtime.ending import ended, last_event
 from smith_server.runtime.errands import Errands
 from smith_server.runtime.lifecycle import Life
+from smith_server.runtime.line import Inbox, Prompt, Ticket, new_name
 from smith_server.runtime.outcome import CancelOutcome, TurnOutcome, TurnRecord
+from smith_server.store.lease import Lease, facts, named
 
 CANCEL_SECONDS = 0.5
+READ_ONLY = "It is shown here read-only: take it over, or fork it to go on in a copy."
 
 T = TypeVar("T")
-
-
-class Prompt(Struct, frozen=True):
-    """What a person sends: the text, the model to use ("" for the usual), their folder, and in words what they
-    pointed at."""
-
-    text: str
-    model: str = ""
-    cwd: Path | None = None
-    attached: str = ""
-
-
-class Ticket(Struct, eq=False):
-    """A prompt in line; `begun` gets the id of its turn, `done` the outcome. `waited` when it did not run at once."""
-
-    id: str
-    prompt: Prompt
-    begun: asyncio.Future[str]
-    done: asyncio.Future[TurnOutcome]
-    waited: bool = True
-
-    @classmethod
-    def of(cls, prompt: Prompt, name: str = "", *, waited: bool = True) -> "Ticket":
-        """A ticket for `prompt`, with a name of its own unless it has one."""
-        loop = asyncio.get_running_loop()
-        return cls(name or secrets.token_urlsafe(9), prompt, loop.create_future(), loop.create_future(), waited)
-
-
-class Inbox:
-    """What the running turn is told between two requests: words of the person, and notes of ours."""
-
-    def __init__(self) -> None:
-        self._words: list[str] = []
-        self._notes: list[str] = []
-
-    def put(self, text: str) -> None:
-        """Words of the person; without another request they become the next prompt."""
-        self._words.append(text)
-
-    def note(self, text: str) -> None:
-        """Something for the model to know; waits for the next request, however long that takes."""
-        self._notes.append(text)
-
-    def take(self) -> Sequence[str]:
-        """Everything, notes first."""
-        notes, self._notes = self._notes, []
-        return [*notes, *self.left()]
-
-    def left(self) -> Sequence[str]:
-        """The words that no request has taken."""
-        words, self._words = self._words, []
-        return words
 
 
 class Session:
     """One conversation at work. `prepare` makes the input of a turn and may raise `AgentFailure`.
 
-    `role` and `model` are those that the person chose for it, "" for the configured ones; `compactions`
-    say what of `talk` is not sent any more.
+    `role` and `model` are those that the person chose for it, "" for the configured ones, `provider` the one that
+    the model was chosen for, "" for any; `compactions` say what of `talk` is not sent any more. `holder` is the
+    right of another process to write it: then it is only looked at here.
     """
 
     def __init__(
@@ -109,7 +63,7 @@ class Session:
         self.id = conversation
         self.root = root
         self.talk = talk
-        self.inbox = Inbox()
+        self.inbox = Inbox(lambda name: self.emit(PromptTaken(id=name)))
         self.compactions: list[Compaction] = []
         self.approvals = Approvals(self.emit)
         self.errands = Errands()
@@ -118,6 +72,9 @@ class Session:
         self._prepare = prepare
         self.role = ""
         self.model = ""
+        self.title = ""
+        self.holder: Lease | None = None
+        self.provider = ""
         self.life = Life()
         self._queue: deque[Ticket] = deque()
         self._task: asyncio.Task[None] | None = None
@@ -131,91 +88,153 @@ class Session:
 
     @property
     def turn(self) -> str:
-        """The id of the running turn, or ""."""
-        return self._running[0].turn if self._running else ""
+        """The id of the running turn, or ""; a turn that has had its last event runs no more."""
+        record = self._running[0] if self._running else None
+        return record.turn if record is not None and not record.stop_reason else ""
 
     async def submit(self, prompt: Prompt, *, queue: bool = True) -> Ticket:
         """Take a prompt; it runs at once, or waits in line, stored, behind the running turn.
 
         Raises a `policy` failure `turn_active` when busy and not allowed to wait.
         """
-        self.life.require_running()
+        self.require_writable()
         if self.busy and not queue:
             raise failure("policy", "turn_active", "A turn is running. Cancel it, or send the prompt with `queue`.")
-        waits, prompt = self.busy, self._with_attached(prompt)
-        ticket = Ticket.of(prompt, waited=waits)
-        self._queue.append(ticket)
-        if waits:
-            self.emit(PromptQueued(id=ticket.id, text=prompt.text))
+        prompt = self._with_attached(prompt)
+        placed = Ticket.of(prompt, waited=self.busy)
+        self._queue.append(placed)
+        if placed.waited:
+            self.emit(PromptQueued(id=placed.id, text=prompt.text, record=prompt.record()))
             await self._bus.told()
         if not self.busy:
             self._task = asyncio.create_task(self._work(), name=f"session {self.id}")
-        return ticket
+        return placed
 
-    def attach(self, text: str) -> None:
-        """Let the next prompt carry `text`."""
-        self._attached.append(text)
+    async def steer(self, text: str) -> str:
+        """Say something to the running turn: stored when this returns, taken with the next request to the model.
 
-    def hold(self, prompts: Iterable[tuple[str, str]]) -> None:
-        """Put back prompts (id, text) that waited when an earlier process ended; they run before the next one."""
-        for name, text in prompts:
-            self._queue.append(Ticket.of(Prompt(text), name))
+        Without a running turn it is the next prompt. The name under which it waits. Raises as `submit`.
+        """
+        if self._running is None:
+            return (await self.submit(Prompt(text))).id
+        self.require_writable()
+        name = new_name()
+        self.emit(PromptQueued(id=name, text=text, steers=True))
+        self.inbox.put(name, text)
+        await self._bus.told()
+        return name
 
-    def waiting(self) -> Sequence[tuple[str, str]]:
-        """The prompts in line: id and text."""
-        return [(ticket.id, ticket.prompt.text) for ticket in self._queue]
+    def require_writable(self) -> None:
+        """Raises policy/`read_only` when another process writes this conversation, internal/`session_state` when it
+        is not open any more."""
+        self.life.require_running()
+        if self.holder is not None:
+            text = f"This conversation is open in {named(self.holder)}. {READ_ONLY}"
+            raise failure("policy", "read_only", text, **facts(self.holder))
 
     async def alone(self, work: Callable[[CancelToken], Awaitable[T]]) -> T:
         """Do something that no turn may come between: prompts wait for it in line, a cancel asks it to stop.
 
-        Raises a `policy` failure `turn_active` when busy.
+        Raises policy/`turn_active` when busy, and as `require_writable`.
         """
-        self.life.require_running()
+        self.require_writable()
         if self.busy:
             raise failure("policy", "turn_active", "A turn is running. Cancel it first.")
-        self._beside = CancelToken()
+        self._beside, held = CancelToken(), len(self._queue)
         job = asyncio.ensure_future(work(self._beside))
-        self._task = asyncio.create_task(self._after(job), name=f"session {self.id}")
+        self._task = asyncio.create_task(self._after(job, held), name=f"session {self.id}")
         try:
             return await job
         finally:
-            if not self._queue:
+            if len(self._queue) <= held:
                 await asyncio.wait([self._task])
 
-    async def _after(self, job: asyncio.Future[Any]) -> None:
+    async def _after(self, job: asyncio.Future[Any], held: int) -> None:
+        """Prompts that came meanwhile run now; those that were `held` before wait on."""
         await asyncio.wait([job])
         self._beside = None
-        await self._work()
+        if len(self._queue) > held:
+            await self._work()
+
+    def attach(self, text: str) -> None:
+        """Let the next prompt carry `text`."""
+        self._attached.append(text)
 
     def _with_attached(self, prompt: Prompt) -> Prompt:
         attached, self._attached = self._attached, []
         texts = [prompt.attached, *attached] if prompt.attached else attached
         return structs.replace(prompt, attached="\n\n".join(texts)) if attached else prompt
 
+    def hold(self, prompts: Iterable[tuple[str, Prompt]]) -> None:
+        """Put back prompts that waited when an earlier process ended; they run before the next one."""
+        self._queue.extend(Ticket.of(prompt, name) for name, prompt in prompts)
+
+    def waiting(self) -> Sequence[PromptQueued]:
+        """What waits: words for the running turn, then the prompts in line."""
+        words = [PromptQueued(id=name, text=text, steers=True) for name, text in self.inbox.waiting()]
+        line = [PromptQueued(id=each.id, text=each.prompt.text, record=each.prompt.record()) for each in self._queue]
+        return [*words, *line]
+
+    async def edit_waiting(self, name: str, text: str) -> None:
+        """Give what waits another text; stored when this returns. Raises schema/`unknown_id` and `empty`."""
+        self.require_writable()
+        if not text.strip():
+            raise failure("schema", "empty", "A prompt needs a text. Drop it instead.")
+        if not self.inbox.change(name, text):
+            placed = self._placed(name)
+            placed.prompt = structs.replace(placed.prompt, text=text)
+        self.emit(PromptEdited(id=name, text=text))
+        await self._bus.told()
+
+    async def drop_waiting(self, name: str) -> str:
+        """Take back what waits; its text. Raises schema/`unknown_id`."""
+        self.require_writable()
+        text = next((each.text for each in self.waiting() if each.id == name), "")
+        if self.inbox.change(name, None):
+            self.emit(PromptDropped(id=name, text=text))
+        else:
+            placed = self._placed(name)
+            self._queue.remove(placed)
+            self._drop(placed)
+        await self._bus.told()
+        return text
+
+    def _placed(self, name: str) -> Ticket:
+        for each in self._queue:
+            if each.id == name:
+                return each
+        raise failure("schema", "unknown_id", "No prompt of that id waits here; it may have begun meanwhile.", id=name)
+
     async def cancel(self) -> CancelOutcome:
         """Stop the running turn and errands and empty the line; returns when nothing of it runs any more."""
-        outcome, ended = await asyncio.gather(self._stop(self._drop_queue()), self.errands.cancel())
+        dropped = self._drop_queue()
+        self._ask_to_stop()
+        outcome, ended = await asyncio.gather(self._stopped(dropped), self.errands.cancel())
         killed = (*outcome.killed, *ended)
         return structs.replace(outcome, cancelled=outcome.cancelled or bool(ended), killed=killed)
 
-    async def _stop(self, dropped: tuple[str, ...]) -> CancelOutcome:
+    def _ask_to_stop(self) -> None:
+        """At once: an answer that came a moment before starts nothing any more."""
+        if self._running is not None:
+            self.emit(TurnCancelRequested())
+            self._running[1].request()
+        elif self._beside is not None:
+            self._beside.request()
+
+    async def _stopped(self, dropped: tuple[str, ...]) -> CancelOutcome:
         if self._running is None:
-            if self._beside is not None:
-                self._beside.request()
             return CancelOutcome(bool(dropped) or self._beside is not None, dropped=dropped)
-        record, token, ticket = self._running
-        self.emit(TurnCancelRequested())
-        token.request()
-        await asyncio.wait([ticket.done])
+        record, _, placed = self._running
+        await asyncio.wait([placed.done])
         return record.stopped(dropped)
 
-    async def cancel_ticket(self, ticket: Ticket) -> None:
-        """Stop the turn of `ticket`; one that still waits is taken out of the line alone."""
-        if self._running is not None and self._running[2] is ticket:
+    async def cancel_ticket(self, placed: Ticket) -> None:
+        """Stop the turn of `placed`; one that still waits is taken out of the line alone."""
+        if self._running is not None and self._running[2] is placed:
             await self.cancel()
-        elif ticket in self._queue:
-            self._queue.remove(ticket)
-            self._drop(ticket)
+        elif placed in self._queue:
+            self._queue.remove(placed)
+            self._drop(placed)
 
     def start(self) -> None:
         """Take prompts from now on."""
@@ -224,46 +243,66 @@ class Session:
     async def close(self, reason: str = "") -> None:
         """End the work of this conversation. Prompts in line stay stored and wait for whoever opens it next."""
         self.life = self.life.stop(reason)
-        await self.errands.cancel()
+        await self._end()
+
+    def lose(self, error: AgentError) -> None:
+        """From now on nothing begins here, and what runs stops; `fail` waits for it."""
+        self.life = self.life.fail(error)
+        if self._running is not None:
+            self._running[1].request()
+
+    async def fail(self, error: AgentError) -> None:
+        """End the work of this conversation, which cannot go on in this process, and say so."""
+        self.lose(error)
+        await self._end()
+        self.emit(SessionFailed(error=public(error)))
+
+    def leave_line(self) -> None:
+        """What waits in line is for whoever opens the conversation next, or for nobody."""
         while self._queue:
             self._queue.popleft().done.set_result(TurnOutcome("", "cancelled"))
-        await self._stop(())
+
+    async def _end(self) -> None:
+        self.leave_line()
+        self._ask_to_stop()
+        await self.errands.cancel()
+        await self._stopped(())
         if self._task is not None:
             await asyncio.wait([self._task])
 
     def _drop_queue(self) -> tuple[str, ...]:
         dropped = []
         while self._queue:
-            ticket = self._queue.popleft()
-            dropped.append(ticket.prompt.text)
-            self._drop(ticket)
+            placed = self._queue.popleft()
+            dropped.append(placed.prompt.text)
+            self._drop(placed)
         return tuple(dropped)
 
-    def _drop(self, ticket: Ticket) -> None:
-        self.emit(PromptDropped(id=ticket.id, text=ticket.prompt.text))
-        ticket.done.set_result(TurnOutcome("", "cancelled"))
+    def _drop(self, placed: Ticket) -> None:
+        self.emit(PromptDropped(id=placed.id, text=placed.prompt.text))
+        placed.done.set_result(TurnOutcome("", "cancelled"))
 
     async def _work(self) -> None:
         while self._queue:
             await self._turn(self._queue.popleft())
 
-    async def _turn(self, ticket: Ticket) -> None:
-        record, token = TurnRecord(self.talk.begin_turn()), CancelToken()
-        self._running = (record, token, ticket)
-        ticket.begun.set_result(record.turn)
-        self.emit(TurnStarted(text=ticket.prompt.text, queued=ticket.id if ticket.waited else ""))
-        message = UserMessage(self.talk.mint(), ticket.prompt.text, ticket.prompt.attached)
+    async def _turn(self, placed: Ticket) -> None:
+        prompt, record, token = placed.prompt, TurnRecord(self.talk.begin_turn()), CancelToken()
+        self._running = (record, token, placed)
+        placed.begun.set_result(record.turn)
+        self.emit(TurnStarted(text=prompt.text, queued=placed.id if placed.waited else ""))
+        message = UserMessage(self.talk.mint(), prompt.text, prompt.attached)
         self.talk.add(message)
         self.emit(MessageAdded(message=message))
-        end = await ended(self._run(ticket.prompt, token), self.talk, self.emit)
+        end = await ended(self._run(prompt, token), self.talk, self.emit)
         if end.stop_reason == "budget_exhausted" and end.error is not None:
             self.emit(ErrorReported(error=public(end.error)))
         self.emit(last_event(end))
         await (self._told_soon() if token.requested else self._bus.told())
         self._running = None
-        for text in self.inbox.left():
-            await self._next_prompt(text, dropped=token.requested)
-        ticket.done.set_result(record.outcome())
+        for name, text in self.inbox.left():
+            self._next_prompt(name, text, dropped=token.requested)
+        placed.done.set_result(record.outcome())
 
     async def _told_soon(self) -> None:
         """Wait until everybody heard everything and it is stored, but not for a store that is slow."""
@@ -271,23 +310,24 @@ class Session:
         await asyncio.wait([told], timeout=CANCEL_SECONDS)
         told.cancel()
 
-    async def _next_prompt(self, text: str, *, dropped: bool) -> None:
-        """Words that came too late for their turn."""
-        ticket = Ticket.of(Prompt(text))
-        if dropped:
-            self._drop(ticket)
+    def _next_prompt(self, name: str, text: str, *, dropped: bool) -> None:
+        """Words that came too late for their turn; they wait, stored, under that name already."""
+        late = Ticket.of(Prompt(text), name)
+        if self.life.status != "running":
             return
-        self._queue.append(ticket)
-        self.emit(PromptQueued(id=ticket.id, text=text))
-        await self._bus.told()
+        if dropped:
+            self._drop(late)
+        else:
+            self._queue.append(late)
 
     async def _run(self, prompt: Prompt, token: CancelToken) -> TurnEnd:
         return await run_turn(await self._prepare(self, prompt, token), self.talk, self.emit)
 
     def emit(self, event: Event) -> None:
         """Post an event of this conversation, and of the running turn if there is one."""
+        envelope = Envelope(self.id, self.turn, event)
         if self._running is not None:
             self._running[0].see(event)
         if isinstance(event, ContextCompacted) and event.steps:
             self.compactions.append(event.record)
-        self._bus.emit(Envelope(self.id, self.turn, event))
+        self._bus.emit(envelope)

@@ -48,6 +48,11 @@ class Toolbox:
             self._jobs[conversation] = Jobs(self.processes, self._logs, f"{conversation}-")
         return self._jobs[conversation]
 
+    async def forget_jobs(self, conversation: str) -> None:
+        """A conversation is not open any more: end what runs in its background."""
+        if (jobs := self._jobs.pop(conversation, None)) is not None:
+            await jobs.close()
+
     async def end_jobs(self) -> None:
         """End every command in the background."""
         await asyncio.gather(*(jobs.close() for jobs in self._jobs.values()))

@@ -1,5 +1,6 @@
 """The view of a conversation that is sent: what the window leaves of it, with system prompt and tools."""
 
+import copy
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -45,6 +46,12 @@ class WindowView:
         return self._window.rules
 
     @property
+    def frame(self) -> Request:
+        """The request without messages that was given last."""
+        assert self._frame is not None, "a frame comes first"
+        return self._frame
+
+    @property
     def factor(self) -> float:
         """By what the estimate was off, as far as the provider said."""
         return self._factor
@@ -60,14 +67,13 @@ class WindowView:
 
     async def next(self, messages: Sequence[Message]) -> Request:
         """The next request; says so when it leaves out more than the one before."""
-        assert self._frame is not None, "a frame comes first"
         compacted = await self._make_room(messages)
         shown = self._shown(messages)
         self._characters = shown.characters
         if shown.changed and not compacted:
             limit = int(self.rules.trigger)
             self._emit(ContextTrimmed(elided=shown.elided, dropped=shown.dropped, estimate=shown.estimate, limit=limit))
-        return msgspec.structs.replace(self._frame, messages=shown.messages)
+        return msgspec.structs.replace(self.frame, messages=shown.messages)
 
     async def compact(self, messages: Sequence[Message]) -> Compaction:
         """Make room now, because somebody asked for it: the past is shortened and summed up. Raises `Cancelled`,
@@ -95,6 +101,12 @@ class WindowView:
             shown.dropped,
             shown.covered,
         )
+
+    def look(self, messages: Sequence[Message], frame: Request) -> Shown:
+        """What would be sent of `messages` with `frame` before room is made for it; nothing is changed by looking."""
+        window = copy.deepcopy(self._window, {id(message): message for message in messages})
+        extra = len(frame.system) + (len(msgspec.json.encode(frame.tools)) if frame.tools else 0)
+        return window.view(messages, extra, self._factor)
 
     def answered(self, usage: Usage) -> None:
         """Correct the estimate by what the provider reported."""
@@ -142,6 +154,8 @@ class WindowView:
             squeeze.drop()
         finally:
             self._used = self._used + used
+            if squeeze.record.steps:
+                self._window.note(squeeze.record)
             if squeeze.record.steps or asked:
                 self._emit(_event(squeeze.record, used))
 

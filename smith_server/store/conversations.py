@@ -16,7 +16,7 @@ from smith_server.store.pairing import Lost, paired
 from smith_server.store.search_index import change_message
 from smith_server.store.transaction import transaction
 
-_HEADER = "id, root, title, created, updated, used, message_count, project_id, model, role, mode"
+_HEADER = "id, root, title, created, updated, used, message_count, project_id, model, role, mode, provider"
 _IN_ORDER = "SELECT turn, seq, kind, record FROM message WHERE conversation = ? AND job = ? ORDER BY turn, seq"
 _FROM_THE_END = (
     "SELECT turn, seq, kind, record FROM message WHERE conversation = ? AND job = ?"
@@ -29,7 +29,8 @@ class Header(Struct, frozen=True):
     """A conversation without its messages.
 
     Times are seconds since 1970, for people; `used` grows with each use of any conversation and
-    is what "newest" means. `message_count` leaves out messages of children.
+    is what "newest" means. `message_count` leaves out messages of children. `provider` is the one that
+    `model` was chosen for.
     """
 
     id: str
@@ -43,6 +44,7 @@ class Header(Struct, frozen=True):
     model: str | None = None
     role: str | None = None
     mode: str | None = None
+    provider: str | None = None
 
 
 class Transcript(Struct, frozen=True):
@@ -57,17 +59,18 @@ def create(connection: apsw.Connection, header: Header, *, now: float | None = N
     moment = time.time() if now is None else now
     with transaction(connection):
         connection.execute(
-            "INSERT INTO conversation (id, root, title, created, updated, used, project_id, model, role, mode)"
-            " SELECT ?1, ?2, ?3, ?4, ?4, coalesce(max(used), 0) + 1, ?5, ?6, ?7, ?8 FROM conversation",
+            "INSERT INTO conversation"
+            " (id, root, title, created, updated, used, project_id, model, role, mode, provider)"
+            " SELECT ?1, ?2, ?3, ?4, ?4, coalesce(max(used), 0) + 1, ?5, ?6, ?7, ?8, ?9 FROM conversation",
             (
                 *(checked(header.id), text_in(header.root), text_in(header.title), moment),
-                *(header.project_id, header.model, header.role, header.mode),
+                *(header.project_id, header.model, header.role, header.mode, header.provider),
             ),
         )
         used = int(connection.execute("SELECT used FROM conversation WHERE id = ?", (header.id,)).get)
     return Header(
         *(header.id, header.root, header.title, moment, moment, used, 0),
-        *(header.project_id, header.model, header.role, header.mode),
+        *(header.project_id, header.model, header.role, header.mode, header.provider),
     )
 
 
@@ -134,10 +137,12 @@ def set_title(connection: apsw.Connection, conversation: str, title: str) -> Non
         connection.execute("UPDATE conversation SET title = ? WHERE id = ?", (text_in(title), conversation))
 
 
-def set_model(connection: apsw.Connection, conversation: str, model: str | None) -> None:
-    """Remember the model that was chosen for it, or with None that none was."""
+def set_model(connection: apsw.Connection, conversation: str, model: str | None, provider: str | None = None) -> None:
+    """Remember the model that was chosen for it, and of which provider, or with None that none was."""
     with transaction(connection):
-        connection.execute("UPDATE conversation SET model = ? WHERE id = ?", (model, conversation))
+        connection.execute(
+            "UPDATE conversation SET model = ?, provider = ? WHERE id = ?", (model, provider, conversation)
+        )
 
 
 def set_role(connection: apsw.Connection, conversation: str, role: str | None) -> None:
@@ -186,6 +191,12 @@ def point(connection: apsw.Connection, root: str, conversation: str | None) -> N
         else:
             row = (text_in(root), checked(conversation))
             connection.execute("INSERT OR REPLACE INTO pointer VALUES (?, ?)", row)
+
+
+def unpoint(connection: apsw.Connection, conversation: str) -> None:
+    """Clear every pointer to a conversation."""
+    with transaction(connection):
+        connection.execute("DELETE FROM pointer WHERE conversation = ?", (conversation,))
 
 
 def count(connection: apsw.Connection, conversation: str, job: str = "") -> int:

@@ -6,8 +6,8 @@ import apsw
 from msgspec import Struct
 
 from smith_server.core.errors import AgentFailure
-from smith_server.core.messages import Message
 from smith_server.store.codec import decode_message
+from smith_server.store.pages import Said
 
 
 class Cursor(Struct, frozen=True):
@@ -21,13 +21,6 @@ class Cursor(Struct, frozen=True):
     n: int
 
 
-class NewMessage(Struct, frozen=True):
-    """A message that was added; `job` is the child whose message it is."""
-
-    message: Message
-    job: str = ""
-
-
 class Changes(Struct, frozen=True):
     """What happened since a cursor, and the cursor to ask with next.
 
@@ -37,7 +30,7 @@ class Changes(Struct, frozen=True):
 
     cursor: Cursor
     state: Literal["same", "grown", "rewritten", "gone"] = "same"
-    messages: tuple[NewMessage, ...] = ()
+    messages: tuple[Said, ...] = ()
     is_running: bool = False
 
 
@@ -64,14 +57,14 @@ def changes_since(connection: apsw.Connection, conversation: str, last: Cursor) 
     return Changes(Cursor(seen, edition, n), "grown" if n > last.n else "same", messages, is_running)
 
 
-def _added(connection: apsw.Connection, conversation: str, n: int) -> tuple[int, tuple[NewMessage, ...]]:
+def _added(connection: apsw.Connection, conversation: str, n: int) -> tuple[int, tuple[Said, ...]]:
     # The sign keeps the index of the conversation out of it: the newest rows of all are few.
     query = "SELECT n, job, record FROM message WHERE +conversation = ? AND n > ? ORDER BY n"
     messages = []
     for number, job, record in connection.execute(query, (conversation, n)):
         n = number
         try:
-            messages.append(NewMessage(decode_message(record), job))
+            messages.append(Said(decode_message(record), job))
         except AgentFailure:
             continue
     return n, tuple(messages)

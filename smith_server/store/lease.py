@@ -134,22 +134,24 @@ def _is_running(connection: apsw.Connection, lease: Lease) -> bool:
 
 
 def _held(lease: Lease, advice: str) -> AgentFailure:
-    text = f"This conversation is open in {_named(lease)}. {advice}"
-    return failure("persistence", "held", text, **_facts(lease))
+    text = f"This conversation is open in {named(lease)}. {advice}"
+    return failure("persistence", "held", text, **facts(lease))
 
 
 def _lost(conversation: str, lease: Lease | None) -> AgentFailure:
-    facts: dict[str, Any] = {"conversation": conversation} if lease is None else _facts(lease)
-    where = "is not open here any more" if lease is None else f"was taken over by {_named(lease)}"
+    known: dict[str, Any] = {"conversation": conversation} if lease is None else facts(lease)
+    where = "is not open here any more" if lease is None else f"was taken over by {named(lease)}"
     text = f"This conversation {where}. What came after that is not stored; open it again to go on."
-    return failure("persistence", "lease_lost", text, **facts)
+    return failure("persistence", "lease_lost", text, **known)
 
 
-def _named(lease: Lease) -> str:
+def named(lease: Lease) -> str:
+    """Who has it, for a person."""
     return f"{lease.face or 'smith'} (process {lease.holder.pid} on {lease.holder.host})"
 
 
-def _facts(lease: Lease) -> dict[str, Any]:
+def facts(lease: Lease) -> dict[str, Any]:
+    """Who has it, as data; `taken` is in seconds since 1970."""
     return {
         "conversation": lease.conversation,
         "host": lease.holder.host,

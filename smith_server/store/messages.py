@@ -145,7 +145,9 @@ def _blanked(record: bytes) -> ToolMessage | None:
         message = decode_message(record)
     except AgentFailure:
         return None
-    return structs.replace(message, content=DELETED, recall_key="") if isinstance(message, ToolMessage) else None
+    return (
+        structs.replace(message, content=DELETED, recall_key="", diff="") if isinstance(message, ToolMessage) else None
+    )
 
 
 def _store(connection: apsw.Connection, conversation: str, n: int, message: Message) -> None:

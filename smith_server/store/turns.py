@@ -23,6 +23,7 @@ from smith_server.store.writes import (
     CloseTurn,
     DropPieces,
     DropPrompt,
+    EditPrompt,
     OpenTurn,
     QueuePrompt,
     SetUsage,
@@ -126,10 +127,8 @@ def _store(connection: apsw.Connection, write: Write, now: float) -> None:
             _close_turn(connection, write, now)
         case SetUsage():
             _set_usage(connection, write, now)
-        case QueuePrompt():
-            _queue_prompt(connection, write, now)
-        case DropPrompt():
-            connection.execute("DELETE FROM prompt WHERE conversation = ? AND id = ?", (write.conversation, write.id))
+        case QueuePrompt() | EditPrompt() | DropPrompt():
+            _change_line(connection, write, now)
         case DropPieces():
             drop_pieces(connection, write.conversation, write.job, message_key(write.message))
         case _:
@@ -228,12 +227,19 @@ def _set_usage(connection: apsw.Connection, write: SetUsage, now: float) -> None
     )
 
 
-def _queue_prompt(connection: apsw.Connection, write: QueuePrompt, now: float) -> None:
-    connection.execute(
-        "INSERT OR IGNORE INTO prompt SELECT ?1, ?2, coalesce(max(n), 0) + 1, ?3, ?4, ?5 FROM prompt"
-        " WHERE conversation = ?1",
-        (write.conversation, write.id, text_in(write.text), _dumped(write.record), now),
-    )
+def _change_line(connection: apsw.Connection, write: QueuePrompt | EditPrompt | DropPrompt, now: float) -> None:
+    match write:
+        case QueuePrompt(name, id, text, record):
+            connection.execute(
+                "INSERT OR IGNORE INTO prompt SELECT ?1, ?2, coalesce(max(n), 0) + 1, ?3, ?4, ?5 FROM prompt"
+                " WHERE conversation = ?1",
+                (name, id, text_in(text), _dumped(record), now),
+            )
+        case EditPrompt(name, id, text):
+            row = (text_in(text), name, id)
+            connection.execute("UPDATE prompt SET text = ? WHERE conversation = ? AND id = ?", row)
+        case DropPrompt(name, id):
+            connection.execute("DELETE FROM prompt WHERE conversation = ? AND id = ?", (name, id))
 
 
 def _dumped(record: dict[str, Any]) -> bytes | None:

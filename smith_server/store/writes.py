@@ -101,6 +101,14 @@ class QueuePrompt(Struct, frozen=True):
     record: dict[str, Any] = {}
 
 
+class EditPrompt(Struct, frozen=True):
+    """A waiting prompt has another text."""
+
+    conversation: str
+    id: str
+    text: str
+
+
 class DropPrompt(Struct, frozen=True):
     """A waiting prompt was taken up or given up."""
 
@@ -108,4 +116,15 @@ class DropPrompt(Struct, frozen=True):
     id: str
 
 
-Write = OpenTurn | AddPiece | DropPieces | AddMessage | AddCompaction | SetUsage | CloseTurn | QueuePrompt | DropPrompt
+Write = (
+    OpenTurn
+    | AddPiece
+    | DropPieces
+    | AddMessage
+    | AddCompaction
+    | SetUsage
+    | CloseTurn
+    | QueuePrompt
+    | EditPrompt
+    | DropPrompt
+)

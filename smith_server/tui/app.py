@@ -17,6 +17,7 @@ from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 from smith_server.tui import kitty, shm, spinner, status, theme
 from smith_server.tui.approval import Panel
+from smith_server.tui.blocks import draw
 from smith_server.tui.curtain import Curtain
 from smith_server.tui.entry import Entry, Reader
 from smith_server.tui.interrupt import INTERRUPTED, Presses
@@ -151,6 +152,10 @@ class TerminalSession:
         if self._panel.question is not None:
             self._talk.answer(self._panel.question.event.id, decision)
 
+    def view(self) -> None:
+        if self._panel.question is not None:
+            self._page("Question", draw.plain(self._panel.question, self._tty.size().columns))
+
     def move(self) -> None:
         self._panel.move()
 
@@ -225,7 +230,7 @@ class TerminalSession:
 
     def _open(self, session: Session) -> None:
         self._talk = Talk(self._services, session, self._around.cwd, self.changed)
-        self._talk_transcript = Transcript(self._talk.shown, self._painter)
+        self._talk_transcript = Transcript(self._talk.shown, self._painter, lead=1)
         self._curtain.stop()
         self._talk.replay()
 
@@ -236,7 +241,9 @@ class TerminalSession:
             self._keyboard.put_back(typed)
         if self._curtain.is_able:
             self._tty.write(kitty.delete())
-        self._above = [*(Text(line, theme.DETAIL) for line in self._around.greeting.splitlines()), Text()]
+        width = self._tty.size().columns
+        lines = [Text(line, theme.DETAIL) for line in self._around.greeting.splitlines()]
+        self._above = [row for line in lines for row in self._painter.wrapped(line, width)]
         self._tty.write(_PASTES_ON)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self.interrupt)

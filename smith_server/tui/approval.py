@@ -55,10 +55,11 @@ class Panel:
         """The panel in about `height` rows."""
         if self.question is None:
             return []
-        shown = approval.question(self.question, width, height - 1)
+        shown, is_whole = approval.question(self.question, height - 1)
         more = f" · {self._count - 1} more after it" if self._count > 1 else ""
         if self._has_keys:
-            keys = Text(f"{label.INDENT}{approval.CHOICES} · Esc no{more}", theme.HINT)
+            view = "" if is_whole else " · v view all"
+            keys = Text(f"{label.INDENT}{approval.CHOICES} · Esc no{view}{more}", theme.HINT)
         else:
             keys = Text(f"{label.INDENT}Tab: answer this ({approval.CHOICES}){more}", theme.DETAIL)
         return [theme.cut(row, width) for row in [*shown, keys]]

@@ -148,6 +148,12 @@ class Conversation:
     def _queued(self, event: on.PromptQueued) -> None:
         self.queue.append((event.id, event.text))
 
+    def _edited(self, event: on.PromptEdited) -> None:
+        self.queue = [(name, event.text if name == event.id else text) for name, text in self.queue]
+
+    def _taken(self, event: on.PromptTaken) -> None:
+        self._unqueue(event.id)
+
     def _dropped(self, event: on.PromptDropped) -> None:
         self._unqueue(event.id)
         self.returned.append(event.text)
@@ -293,6 +299,8 @@ def _tail(text: str) -> str:
 _HANDLERS: dict[type[on.Event], Callable[[Conversation, Any], None]] = {
     on.TurnStarted: Conversation._turn_started,
     on.PromptQueued: Conversation._queued,
+    on.PromptEdited: Conversation._edited,
+    on.PromptTaken: Conversation._taken,
     on.PromptDropped: Conversation._dropped,
     on.RequestStarted: Conversation._request_started,
     on.RequestRetried: Conversation._retried,

@@ -44,11 +44,12 @@ def activity(conversation: Conversation, waiting: Sequence[str], seconds: float,
     """What goes on, with a sign that moves unless it rains; None when nothing does."""
     if not conversation.running:
         return None
-    sign = spinner.STILL if rains else spinner.frame(seconds)
+    is_asked = conversation.status == "waiting"
+    sign = spinner.STILL if rains or is_asked else spinner.frame(seconds)
     row = Text.assemble((f"{sign} ", theme.RUNNING), _said(conversation, waiting))
     for role in dict.fromkeys(waiting):
         row.highlight_words([_called(role)], theme.role_style(role))
-    row.append(f" · {int(seconds)} s · Esc stops" if seconds >= 1 else " · Esc stops", theme.DETAIL)
+    row.append(f" · {int(seconds)} s · Esc stops" if seconds >= 1 and not is_asked else " · Esc stops", theme.DETAIL)
     if conversation.note:
         row.append(f" · {conversation.note}", theme.WARNING)
     return row

@@ -1,18 +1,17 @@
 """The conversation behind the session: prompts, commands, questions and stops, in words of the runtime."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 from smith_server.core.errors import AgentFailure
-from smith_server.core.events import Envelope
 from smith_server.core.messages import Message
 from smith_server.runtime.commands.result import Result
-from smith_server.runtime.inspect import page
-from smith_server.runtime.replay import as_events
+from smith_server.runtime.line import Prompt
+from smith_server.runtime.replay import as_events, newest
 from smith_server.runtime.services import Services
-from smith_server.runtime.session import Prompt, Session
+from smith_server.runtime.session import Session
 from smith_server.tui.blocks.draw import transcript
 from smith_server.tui.state import Conversation, folded
 
@@ -38,13 +37,12 @@ class Talk:
 
     def replay(self) -> None:
         """Show the last turns of a conversation that was there before."""
-        messages, before = page(self.session.talk.messages, "", _SHOWN_MESSAGES)
-        if before:
-            count = len(self.session.talk.messages) - len(messages)
+        messages = newest(self.session.talk.messages, _SHOWN_MESSAGES)
+        if count := len(self.session.talk.messages) - len(messages):
             self.shown.notice("info", f"{count} earlier messages are not shown here; Alt-h shows them.")
-        for turn, event in as_events(messages, self.session.turn):
-            self.shown.take(Envelope(self.session.id, turn, event))
-        self.shown.queue = list(self.session.waiting())
+        for envelope in as_events(self.session, messages):
+            self.shown.take(envelope)
+        self.shown.queue = [(each.id, each.text) for each in self.session.waiting()]
 
     def send(self, text: str) -> None:
         """Send a prompt; it waits when a turn runs."""
@@ -71,7 +69,7 @@ class Talk:
     def whole(self) -> list[str]:
         """Every line of the conversation, nothing left out."""
         messages = self.session.talk.messages
-        return transcript(folded(_replayed(messages, self.session)).blocks, _WIDTH)
+        return transcript(folded(list(as_events(self.session, messages))).blocks, _WIDTH)
 
     def messages(self) -> list[str]:
         """The messages as they are stored: id, who, what."""
@@ -92,10 +90,6 @@ class Talk:
 
     async def _send(self, text: str) -> None:
         await self.session.submit(Prompt(text, cwd=self._cwd()))
-
-
-def _replayed(messages: Sequence[Message], session: Session) -> list[Envelope]:
-    return [Envelope(session.id, turn, event) for turn, event in as_events(messages, session.turn)]
 
 
 def _described(message: Message) -> list[str]:

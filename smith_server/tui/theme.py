@@ -95,10 +95,25 @@ class Painter:
             parts.append(style.render(shown, color_system=self._system) if style else shown)
         return "".join(parts)
 
-    def wrapped(self, row: Text, width: int) -> list[Text]:
-        """`row` in rows of at most `width` cells, broken between words where that goes."""
-        row.plain = clean(row.plain) if row.plain.isprintable() is False else row.plain
-        return list(row.wrap(self._console, max(width, 1), tab_size=4)) or [row]
+    def wrapped(self, row: Text, width: int, hanging: int = 0) -> list[Text]:
+        """`row` in rows of at most `width` cells, broken between words where that goes.
+
+        All but the first begin with `hanging` blanks, where there is room for them.
+        """
+        if not row.plain.isprintable():
+            row = Text(clean(row.plain), row.style)
+        first, *rest = self._broken(row, width)
+        if not rest or not 0 < hanging < width // 2:
+            return [first, *rest]
+        left = row.plain[len(first.plain) :]
+        body = row[len(row.plain) - len(left.lstrip()) :]
+        return [first, *(Text(" " * hanging) + each for each in self._broken(body, width - hanging))]
+
+    def _broken(self, row: Text, width: int) -> list[Text]:
+        lines = list(row.wrap(self._console, max(width, 1))) or [row]
+        for line in lines:
+            line.rstrip()
+        return lines
 
 
 def clean(text: str) -> str:

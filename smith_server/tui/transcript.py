@@ -7,19 +7,25 @@ from smith_server.tui.blocks import draw, text
 from smith_server.tui.state import Approval, Block, Call, Conversation, Words
 from smith_server.tui.theme import Painter
 
+_HANGING = 2
+"""What is wrapped stands beside the sign of its block, not under it."""
+
 VOID = "(The answer broke off; what stands above of it is void. It is asked for again.)"
 
 
 class Transcript:
-    """Follows one conversation. What `finished` has given is never given again."""
+    """Follows one conversation. What `finished` has given is never given again.
 
-    def __init__(self, conversation: Conversation, painter: Painter) -> None:
+    It begins with `lead` blank rows.
+    """
+
+    def __init__(self, conversation: Conversation, painter: Painter, lead: int = 0) -> None:
         self._conversation = conversation
         self._painter = painter
+        self._lead = lead
         self._previous: Block | None = None
         self._current: Block | None = None
         self._line = 0
-        self._is_empty = True
 
     def finished(self, width: int) -> list[Text]:
         """The rows that came to their end since the last call."""
@@ -72,11 +78,10 @@ class Transcript:
 
     def _spaced(self, block: Block, rows: list[Text]) -> list[Text]:
         gap = self._gap(self._previous, block)
-        self._is_empty = False
         return [Text()] * gap + rows
 
     def _gap(self, previous: Block | None, block: Block) -> int:
-        return draw.gap(previous, block)
+        return self._lead if previous is None else draw.gap(previous, block)
 
     def _voided(self) -> list[Text]:
         removed, self._conversation.removed = self._conversation.removed, []
@@ -92,4 +97,4 @@ def _is_words(block: Block) -> bool:
 
 def _fitted(block: Block, row: Text, width: int, painter: Painter) -> list[Text]:
     """Calls are cut to one row each, everything else is shown whole."""
-    return [theme.cut(row, width)] if isinstance(block, Call) else painter.wrapped(row, width)
+    return [theme.cut(row, width)] if isinstance(block, Call) else painter.wrapped(row, width, _HANGING)

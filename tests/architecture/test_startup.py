@@ -11,7 +11,19 @@ import pytest
 from smith_server import __version__
 
 REPO = Path(__file__).resolve().parents[2]
-HEAVY = {"apsw", "asyncio", "httpx", "lsprotocol", "msgpack", "msgspec", "platformdirs", "pygls", "pynvim"}
+HEAVY = {
+    "apsw",
+    "asyncio",
+    "httpx",
+    "lsprotocol",
+    "msgpack",
+    "msgspec",
+    "platformdirs",
+    "prompt_toolkit",
+    "pygls",
+    "pynvim",
+    "rich",
+}
 
 
 def smith(argument: str, home: Path) -> subprocess.CompletedProcess[str]:

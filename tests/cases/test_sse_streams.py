@@ -11,15 +11,16 @@ import pytest
 from smith_server.core.messages import Call, Part, Text, Thinking
 from smith_server.core.ports import Delta, Done, Failed, TextDelta, ThinkingDelta
 from smith_server.llm.answer import Answer
+from smith_server.llm.anthropic_stream import AnthropicReader
 from smith_server.llm.openai_stream import OpenAIReader
 from smith_server.llm.presets import Preset
 
-READERS = {"openai": OpenAIReader}
+READERS = {"openai": OpenAIReader, "anthropic": AnthropicReader}
 
 FOLDER = Path(os.environ.get("SMITH_CASES_DIR", Path(__file__).parent))
 FILE = FOLDER / "sse_streams.jsonl"
 LINES = FILE.read_text(encoding="utf-8").splitlines() if FILE.exists() else []
-CASES = [case for case in map(json.loads, LINES) if case["input"]["shape"] in READERS]
+CASES = [json.loads(line) for line in LINES]
 
 
 def whole(chunks: list[bytes]) -> list[bytes]:
@@ -53,29 +54,34 @@ def test_a_stream_is_read_as_expected_however_it_is_cut(case: dict[str, Any], cu
     assert {key: found[key] for key in expected} == with_ids(expected, found)
 
 
-def played(given: dict[str, Any], chunks: list[bytes]) -> dict[str, Any]:
+def reading(given: dict[str, Any]) -> tuple[Answer, Any]:
+    """What reads the stream of a case, without a socket."""
     headers = {**given.get("headers", {}), "content-encoding": given.get("content_encoding", "")}
     preset = Preset("custom")
     reader = READERS[given["shape"]](preset, headers.get("content-type", ""))
-    answer = Answer(given.get("status", 200), headers, reader, preset)
+    return Answer(given.get("status", 200), headers, reader, preset), reader
+
+
+def played(given: dict[str, Any], chunks: list[bytes]) -> dict[str, Any]:
+    answer, reader = reading(given)
     deltas: list[Delta] = []
     for chunk in chunks:
         deltas += answer.feed(chunk)
     deltas += answer.end(given.get("end", "eof"))
-    return shown(deltas, reader)
+    return shown(deltas, reader.reported)
 
 
-def shown(deltas: list[Delta], reader: Any) -> dict[str, Any]:
+def shown(deltas: list[Delta], used: Any) -> dict[str, Any]:
     *spoken, last = deltas
     assert isinstance(last, Done | Failed)
     text = "".join(each.text for each in spoken if isinstance(each, TextDelta))
     thinking = "".join(each.text for each in spoken if isinstance(each, ThinkingDelta))
     assert text == "".join(part.text for part in last.parts if isinstance(part, Text))
     assert thinking == "".join(part.text for part in last.parts if isinstance(part, Thinking))
-    used = reader.reported
     return {
         "text": text,
         "thinking": thinking,
+        "replay_thinking": [part.replay for part in last.parts if isinstance(part, Thinking) and part.replay],
         "tool_calls": [call(part) for part in last.parts if isinstance(part, Call)],
         "usage": None if used is None else {key: getattr(used, key) for key in used.__struct_fields__},
         "stop_reason": last.stop if isinstance(last, Done) else "error",

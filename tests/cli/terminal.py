@@ -16,11 +16,11 @@ SECONDS = 20
 class Terminal:
     """`smith WORDS` on a terminal, in plain lines. `shown` is all that it has printed."""
 
-    def __init__(self, world: World, *words: str) -> None:
+    def __init__(self, world: World, *words: str, **variables: str) -> None:
         self._child = pexpect.spawn(
             sys.executable,
             ["-m", "smith_server", *words, "--no-tui"],
-            env=world.environ,
+            env={**world.environ, **variables},
             cwd=str(world.root),
             encoding="utf-8",
             codec_errors="replace",

@@ -260,3 +260,32 @@ async def test_without_any_provider_it_says_what_to_set(world: World) -> None:
     done = await smith(world, "run", "hi")
     assert (done.code, done.out) == (1, "")
     assert "OPENROUTER_API_KEY" in done.err
+
+
+def test_a_terminal_that_only_prints_lines_gets_a_sign_that_writes_over_itself_and_no_control(world: World) -> None:
+    dispatch = {"role": "explorer", "task": "look", "context": {"user_request_summary": "look"}}
+    report = {"status": "ok", "summary": "seen", "findings": [], "evidence": []}
+    world.script(
+        [{"call": "dispatch", "arguments": dispatch}],
+        [{"text": "Over.\n"}],
+        others={"look": [[{"wait": 0.8}, {"call": "report", "arguments": report}]]},
+    )
+    with Terminal(world, TERM="dumb") as terminal:
+        terminal.prompted()
+        terminal.types("go")
+        terminal.sees("\r⠋ waiting for explorer")
+        terminal.sees("\r")
+        terminal.sees("explorer ok: seen")
+        terminal.sees("Over.")
+        terminal.prompted()
+        terminal.presses("d")
+        assert terminal.code() == 0
+        assert "\x1b" not in terminal.shown
+
+
+@pytest.mark.parametrize("words", [["chat", "--tui"], ["--tui"]])
+async def test_to_draw_without_a_terminal_says_so_and_falls_back_to_lines(world: World, words: list[str]) -> None:
+    world.script([{"text": "First."}])
+    done = await shell(world, f"echo one | $smith {' '.join(words)}")
+    assert (done.code, done.out) == (0, "First.\n")
+    assert "smith: Standard input or output is no terminal, so this is the session in plain lines." in done.err

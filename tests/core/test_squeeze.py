@@ -155,6 +155,17 @@ def test_a_second_summary_takes_the_first_one_in() -> None:
     assert resumed.view(talk).messages == window.view(talk).messages
 
 
+def test_a_view_that_is_begun_again_is_the_same() -> None:
+    talk = chat(4)
+    squeeze, window = squeezed(talk, "They said p and w.")
+    before = window.view(talk).messages
+
+    window.note(squeeze.record)
+    window.forget()
+
+    assert window.view(talk).messages == before
+
+
 def test_what_is_done_for_the_newest_prompt_is_summed_up_behind_it() -> None:
     talk = Transcript().prompt(40)
     for _ in range(8):

@@ -84,10 +84,9 @@ async def test_a_stream_that_just_ends_is_no_answer() -> None:
     [
         (Done((), "stop"), "empty_response"),
         (Done((Thinking("hm"),), "stop"), "empty_response"),
-        (Done((Text("long"),), "max_tokens"), "output_limit"),
         (Done((Text("no"),), "content_filter"), "content_filter"),
     ],
-    ids=["nothing", "thinking alone", "output limit", "content filter"],
+    ids=["nothing", "thinking alone", "content filter"],
 )
 async def test_what_is_no_finished_answer_is_an_error(reply: Done, code: str) -> None:
     talk = begun()

@@ -24,7 +24,8 @@ class RpcError(Exception):
 
 
 class Client:
-    """One server process; `handlers` answer its requests, `notes` holds its notifications."""
+    """One server process; `handlers` answer its requests, `notes` holds its notifications. While `reads` is not set
+    nothing is read of what it writes."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
@@ -35,6 +36,8 @@ class Client:
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._answers: set[asyncio.Future[None]] = set()
         self._changed = asyncio.Event()
+        self.reads = asyncio.Event()
+        self.reads.set()
         self._reader = asyncio.create_task(self._read())
 
     @classmethod
@@ -44,6 +47,7 @@ class Client:
         cwd: Path,
         command: Sequence[str] = ("-m", "smith_server", "serve"),
         errors: IO[bytes] | None = None,
+        limit: int = 1 << 24,
     ) -> "Client":
         process = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -53,7 +57,7 @@ class Client:
             stderr=errors,
             env=environ,
             cwd=cwd,
-            limit=1 << 24,
+            limit=limit,
         )
         return cls(process)
 
@@ -145,7 +149,7 @@ class Client:
     async def _read(self) -> None:
         frames = FrameReader()
         assert self.process.stdout is not None
-        while data := await self.process.stdout.read(65536):
+        while await self.reads.wait() and (data := await self.process.stdout.read(65536)):
             self.raw += data
             for body in frames.feed(data):
                 await self._take(json.loads(body))

@@ -35,12 +35,12 @@ async def start(world: World, *words: str, **more: Any) -> asyncio.subprocess.Pr
     )
 
 
-async def ended(process: asyncio.subprocess.Process) -> Done:
+async def ended(process: asyncio.subprocess.Process, seconds: float = SECONDS) -> Done:
     """Wait for its end, its input left open."""
     assert process.stderr is not None
     streams = [stream.read() for stream in (process.stdout, process.stderr) if stream is not None]
-    *out, err = await asyncio.wait_for(asyncio.gather(*streams), SECONDS)
-    code = await asyncio.wait_for(process.wait(), SECONDS)
+    *out, err = await asyncio.wait_for(asyncio.gather(*streams), seconds)
+    code = await asyncio.wait_for(process.wait(), seconds)
     return _done(code, b"".join(out), err)
 
 

@@ -135,7 +135,7 @@ async def test_prompts_that_waited_are_there_again(world: World, way: str) -> No
     loaded = await again.run("smith.conversations", op="load")
     assert (loaded["events"][-1]["kind"], loaded["events"][-1]["text"]) == ("prompt_queued", "second")
     status = await again.run("smith.status")
-    assert status["sessions"][0]["waiting"] == ["second"]
+    assert [each["text"] for each in status["sessions"][0]["queue"]] == ["second"]
 
 
 async def test_a_conversation_that_a_living_process_writes_is_not_opened_twice(world: World) -> None:

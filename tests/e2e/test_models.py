@@ -133,6 +133,17 @@ async def test_a_model_is_never_sent_to_a_provider_that_it_was_not_set_for(
     assert await asked(world, net, "-p", "openai") == ("api.openai.com", LUNA)
 
 
+async def test_a_model_that_was_chosen_for_a_conversation_stays_with_its_provider(world: World, net: Internet) -> None:
+    world.environ |= {ROUTER: "sk-test-0123456789", OPENAI: "sk-test-9876543210"}
+    await smith(world, "run", "hi")
+    await smith(world, "run", "-c", "/model mine")
+
+    for words in (("-c",), ("-c", "-p", "openai"), ("-c", "-m", "other")):
+        await smith(world, "run", *words, "hi")
+
+    assert [request.body["model"] for request in net.prompts] == [QWEN, "mine", LUNA, "other"]
+
+
 async def test_the_flag_names_the_model_of_the_prompt_and_not_that_of_its_children(world: World, net: Internet) -> None:
     world.environ[ROUTER] = "sk-test-0123456789"
     call = {"id": "c1", "function": {"name": "dispatch", "arguments": json.dumps({"role": "explorer", "task": "look"})}}

@@ -287,3 +287,23 @@ async def test_an_answer_to_a_withdrawn_question_does_not_swallow_what_comes_wit
     answers.set()
     await asyncio.sleep(0)
     assert await asyncio.wait_for(client.run("smith.status"), 5)
+
+
+async def test_conversations_queue_inspect_and_status_need_no_plugin(client: Plain, world: World) -> None:
+    world.script([{"wait": 1}, {"text": "One."}], [{"text": "Two."}])
+    await client.start()
+    name = (await client.command("smith.turn", text="one", wait=False))["conversation"]
+    second = client.start_turn("second", "two")
+    while not (await client.command("smith.queue", op="list"))["prompts"]:
+        await asyncio.sleep(0.02)
+    listed = await client.command("smith.queue", op="list")
+    assert [each["text"] for each in listed["prompts"]] == ["two"]
+    await second
+    loaded = await client.command("smith.conversations", op="load", conversation=name)
+    assert [event["text"] for event in loaded["events"] if event["kind"] == "turn_started"] == ["one", "two"]
+    page = await client.command("smith.inspect", op="list", limit=1)
+    assert [each["id"] for each in page["messages"]] == ["t000002.0001", "t000002.0002"]
+    forked = await client.command("smith.conversations", op="fork", message="t000001.0002")
+    assert (await client.command("smith.conversations", op="delete", conversation=forked["conversation"]))["deleted"]
+    rows = (await client.command("smith.conversations", op="list"))["conversations"]
+    assert [(row["id"], row["message_count"]) for row in rows] == [(name, 4)]

@@ -217,11 +217,19 @@ async def test_what_would_pull_the_ground_away_is_refused_while_a_turn_runs(worl
 
 async def test_usage_adds_up_what_was_reported(world: World, strict: StrictModel) -> None:
     child = [call("dispatch", role="explorer", task="look around")]
-    client = await started(world, strict, child, [{"text": "Fine."}])
+    client = await started(world, strict)
     strict.play({"look around": [[call("report", status="ok", summary="x")]], "": [child, [{"text": "Fine."}]]})
     await client.run("smith.turn", text="go")
-    rows = {line.split()[0]: line.split()[-1] for line in (await text(client, "/usage")).splitlines() if line.strip()}
-    assert (rows["requests"], rows["input"], rows["output"]) == ("3", "300", "30")
+    answer = await slash(client, "/usage")
+    assert [line.split() for line in answer["text"].splitlines()] == [
+        ["explorer", "parent", "total"],
+        ["requests", "1", "2", "3"],
+        ["input", "100", "200", "300"],
+        ["cache", "read", "0", "0", "0"],
+        ["cache", "write", "0", "0", "0"],
+        ["output", "10", "20", "30"],
+    ]
+    assert {who: used["requests"] for who, used in answer["data"].items()} == {"explorer": 1, "parent": 2, "total": 3}
 
 
 async def test_a_turn_uses_the_folder_that_its_prompt_names(world: World, strict: StrictModel) -> None:

@@ -63,9 +63,9 @@ class World:
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return path
 
-    async def server(self, *, plugin: bool = True, **more: Any) -> Client:
-        """A server that is ready for commands."""
-        client = await Client.start(self.environ, self.root)
+    async def server(self, *, plugin: bool = True, limit: int = 1 << 24, **more: Any) -> Client:
+        """A server that is ready for commands; the client takes about `limit` bytes that nobody wants yet."""
+        client = await Client.start(self.environ, self.root, limit=limit)
         self._clients.append(client)
         await client.initialize(self.root, plugin=plugin, **more)
         return client

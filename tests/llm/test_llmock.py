@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 from llmock.pytest_plugin import LLMock
 from llmock.testing import LLMockServer
@@ -12,7 +13,7 @@ from smith_server.core.cancel import CancelToken
 from smith_server.core.messages import AssistantMessage, Call, Text, ToolMessage, ToolSpec, UserMessage
 from smith_server.core.ports import Delta, Done, Failed, Request, TextDelta
 from smith_server.llm.http import Connections
-from smith_server.llm.presets import Preset
+from smith_server.llm.presets import PRESETS, Preset
 from smith_server.llm.provider import HttpProvider
 from smith_server.llm.stall import Timeouts
 
@@ -31,15 +32,24 @@ def model(running: LLMockServer) -> LLMock:
     return LLMock(running).reset().tool_mode("off")
 
 
-async def heard(model: LLMock, connections: Connections, request: Request = REQUEST) -> list[Delta]:
-    preset = Preset("custom", model.base_url(), "LLM_API_KEY", timeouts=Timeouts(stall=3.0))
+@pytest.fixture(params=["custom", "anthropic"])
+def preset(request: pytest.FixtureRequest, model: LLMock) -> Preset:
+    """A provider of either protocol, at this server."""
+    anthropic = request.param == "anthropic"
+    address = model.url + ("/anthropic/v1" if anthropic else "/v1")
+    return msgspec.structs.replace(PRESETS[request.param], base_url=address, timeouts=Timeouts(stall=3.0))
+
+
+async def heard(preset: Preset, connections: Connections, request: Request = REQUEST) -> list[Delta]:
     return [delta async for delta in HttpProvider(preset, connections, "sk-1").stream(request, CancelToken())]
 
 
 @pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
-async def test_an_answer_is_heard_in_full(stream: bool, model: LLMock, connections: Connections) -> None:
+async def test_an_answer_is_heard_in_full(
+    stream: bool, model: LLMock, preset: Preset, connections: Connections
+) -> None:
     model.reply("Hello, wörld \U0001f642 again and again.")
-    *deltas, end = await heard(model, connections, Request("gpt-4o", "", REQUEST.messages, stream=stream))
+    *deltas, end = await heard(preset, connections, Request("gpt-4o", "", REQUEST.messages, stream=stream))
     assert isinstance(end, Done)
     assert (end.parts, end.stop) == ((Text("Hello, wörld \U0001f642 again and again."),), "stop")
     assert "".join(each.text for each in deltas if isinstance(each, TextDelta)) == end.parts[0].text  # type: ignore[union-attr]
@@ -47,9 +57,11 @@ async def test_an_answer_is_heard_in_full(stream: bool, model: LLMock, connectio
     assert end.usage.output > 0
 
 
-async def test_a_call_that_comes_in_pieces_goes_back_with_its_result(model: LLMock, connections: Connections) -> None:
+async def test_a_call_that_comes_in_pieces_goes_back_with_its_result(
+    model: LLMock, preset: Preset, connections: Connections
+) -> None:
     model.call_tool("read", {"path": "a b/ü.py"})
-    (end,) = await heard(model, connections)
+    (end,) = await heard(preset, connections)
     assert isinstance(end, Done)
     (call,) = end.parts
     assert isinstance(call, Call)
@@ -57,7 +69,7 @@ async def test_a_call_that_comes_in_pieces_goes_back_with_its_result(model: LLMo
     model.reply("Thanks.")
     reply = AssistantMessage("2", end.parts, "gpt-4o", "tool_use")
     talk = (*REQUEST.messages, reply, ToolMessage("3", call.id, "read", "x = 1"))
-    assert isinstance((await heard(model, connections, Request("gpt-4o", "", talk)))[-1], Done)
+    assert isinstance((await heard(preset, connections, Request("gpt-4o", "", talk)))[-1], Done)
 
 
 FAULTS: dict[str, tuple[Any, str]] = {
@@ -69,9 +81,11 @@ FAULTS: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("fault", "code"), FAULTS.values(), ids=FAULTS)
-async def test_a_broken_stream_is_a_named_error(fault: Any, code: str, model: LLMock, connections: Connections) -> None:
+async def test_a_broken_stream_is_a_named_error(
+    fault: Any, code: str, model: LLMock, preset: Preset, connections: Connections
+) -> None:
     fault(model)
-    *deltas, end = await heard(model, connections)
+    *deltas, end = await heard(preset, connections)
     assert isinstance(end, Failed)
     assert end.error.code == code
     assert "".join(each.text for each in deltas if isinstance(each, TextDelta)) == "".join(
@@ -89,18 +103,18 @@ REFUSALS: dict[str, tuple[Any, str, float | None]] = {
 
 @pytest.mark.parametrize(("fault", "code", "wait"), REFUSALS.values(), ids=REFUSALS)
 async def test_a_refusal_is_a_named_error(
-    fault: Any, code: str, wait: float | None, model: LLMock, connections: Connections
+    fault: Any, code: str, wait: float | None, model: LLMock, preset: Preset, connections: Connections
 ) -> None:
     fault(model)
-    (end,) = await heard(model, connections)
+    (end,) = await heard(preset, connections)
     assert isinstance(end, Failed)
     assert end.error.code == code
     assert wait is None or end.retry_after == wait
 
 
-async def test_broken_arguments_are_kept_as_they_came(model: LLMock, connections: Connections) -> None:
+async def test_broken_arguments_are_kept_as_they_came(model: LLMock, preset: Preset, connections: Connections) -> None:
     model.tool_mode("auto").break_tool_call("malformed_arguments")
-    end = (await heard(model, connections))[-1]
+    end = (await heard(preset, connections))[-1]
     assert isinstance(end, Done)
     (call,) = (part for part in end.parts if isinstance(part, Call))
     with pytest.raises(json.JSONDecodeError):

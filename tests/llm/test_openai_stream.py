@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from smith_server.core.messages import Call, Text, Thinking, Usage
 from smith_server.core.ports import Done, Failed, TextDelta, ThinkingDelta
-from smith_server.llm.openai_stream import MOST_PENDING, OpenAIReader
+from smith_server.llm.openai_stream import OpenAIReader
 from smith_server.llm.presets import Preset
+from smith_server.llm.reading import MOST_PENDING
 from tests.llm.streams import DONE, calling, event, read, text
 
 CASES = Path(__file__).parent.parent / "cases" / "sse_streams.jsonl"

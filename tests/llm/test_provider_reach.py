@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from smith_server.core.messages import AssistantMessage, Call, UserMessage
-from smith_server.core.ports import Failed, Request
+from smith_server.core.ports import Failed
 from smith_server.llm.http import Connections
 from smith_server.llm.presets import PRESETS, Preset, preset
 from smith_server.llm.provider import HttpProvider
@@ -80,14 +79,6 @@ async def test_a_request_that_cannot_work_is_not_sent(
     assert (end.error.code, end.error.retryable) == (code, False)
     assert named in end.error.message
     assert not key or key not in repr(end)
-
-
-async def test_an_unpaired_transcript_is_not_sent(connections: Connections) -> None:
-    async with serving(greeting) as server:
-        talk = (UserMessage("1", "Hi"), AssistantMessage("2", (Call("a", "f"),)))
-        (end,) = await heard(HttpProvider(custom(server), connections), Request("m", "", talk))
-    assert isinstance(end, Failed)
-    assert (end.error.code, server.asked) == ("unpaired_calls", [])
 
 
 async def test_a_proxy_is_used_but_never_for_this_machine(

@@ -73,3 +73,20 @@ async def test_a_client_that_does_not_read_loses_events_and_is_told_so_when_it_r
         await asyncio.sleep(0.01)
     client.take(Notice(level="info", text="seen"))
     assert client.short == [(1, "resync", ""), (2, "notice", "seen")]
+
+
+async def test_each_conversation_that_missed_something_is_named() -> None:
+    client = Client()
+    client.unread = MOST_BACKLOG + 1
+    for name in ("one", "two", "one"):
+        client.stream.take(Envelope(name, "t000001", Notice(level="info", text="lost")))
+    assert client.stream.since(0) is None
+    client.unread = 0
+    while not client.got:
+        await asyncio.sleep(0.01)
+    assert [(body["kind"], body["conversation"]) for body in client.got] == [("resync", "one"), ("resync", "two")]
+    assert client.stream.since(0) == client.got
+
+
+async def test_a_number_that_was_never_given_is_no_place_to_go_on_from() -> None:
+    assert Client().stream.since(1) is None

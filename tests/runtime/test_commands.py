@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from smith_server.core.messages import UserMessage
+from smith_server.runtime.line import Prompt
 from smith_server.runtime.services import Services
-from smith_server.runtime.session import Prompt, Session
+from smith_server.runtime.session import Session
 
 
 async def said(services: Services, session: Session, text: str) -> None:
@@ -120,3 +121,34 @@ async def test_a_command_ends_with_whoever_waits_for_it(services: Services, tmp_
     with pytest.raises(asyncio.CancelledError):
         await running
     assert not session.errands
+
+
+async def test_a_fork_goes_on_in_a_copy(services: Services, tmp_path: Path) -> None:
+    session = await services.session("", tmp_path)
+    await said(services, session, "hello")
+    result = await services.run_line("/fork", session)
+    copy = services.known(result.data["conversation"])
+    assert copy is not None
+    assert copy is not session
+    assert [message.id for message in copy.talk.messages] == [message.id for message in session.talk.messages]
+    await said(services, copy, "more")
+    assert (len(session.talk.messages), copy.talk.messages[2]) == (2, UserMessage("t000002.0001", "more"))
+
+
+async def test_a_conversation_of_another_folder_is_loaded_where_it_is_or_moved_here(
+    services: Services, tmp_path: Path
+) -> None:
+    there, here = tmp_path / "there", tmp_path / "here"
+    there.mkdir()
+    here.mkdir()
+    other = await services.session("", there)
+    await said(services, other, "hello")
+    session = await services.session("", here)
+    assert (await services.run_line(f"/load {other.id[:8]}", session)).data == {"conversation": other.id}
+    loaded = services.known(other.id)
+    assert loaded is not None
+    assert loaded.root == there
+    await services.run_line(f"/load --here {other.id}", session)
+    moved = services.known(other.id)
+    assert moved is not None
+    assert moved.root == here

@@ -12,9 +12,10 @@ from smith_server.core.errors import AgentFailure
 from smith_server.core.ports import Approver
 from smith_server.runtime.composition import FACTORIES, Factory, Making, compose
 from smith_server.runtime.handles import NAMES, Handles
+from smith_server.runtime.line import Prompt
 from smith_server.runtime.options import Options
 from smith_server.runtime.services import Services
-from smith_server.runtime.session import Prompt, Session
+from smith_server.runtime.session import Session
 from smith_server.runtime.unattended import Nobody, NoEditor
 
 TEN = ("role", "model", "tool", "dispatch", "conversation", "persistence", "config", "ui", "prompt", "command")

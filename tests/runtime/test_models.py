@@ -119,6 +119,12 @@ async def test_what_was_set_for_another_provider_is_passed_over() -> None:
     assert (await selected(offer=offer, models=ALL, default_model="m6", custom="m7")).model == "m7"
 
 
+async def test_a_model_that_was_chosen_for_another_provider_is_passed_over() -> None:
+    asked = [Asked("m1", provider=provider) for provider in ("", "custom", "openrouter")]
+
+    assert [(await selected(each, default_model="m6")).model for each in asked] == ["m1", "m1", "m6"]
+
+
 async def test_limits_come_from_what_is_known_else_a_window_is_assumed() -> None:
     known, unknown = await selected(Asked("known")), await selected(Asked("strange"))
 

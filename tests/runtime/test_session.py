@@ -23,7 +23,8 @@ from smith_server.core.ports import Done, TextDelta
 from smith_server.core.scope import TurnInput
 from smith_server.core.tool import Effect
 from smith_server.runtime.bus import Bus
-from smith_server.runtime.session import Prompt, Session
+from smith_server.runtime.line import Prompt
+from smith_server.runtime.session import Session
 from tests.core.test_conversation import unpaired
 from tests.fakes.provider import FakeProvider
 from tests.fakes.turns import FakePolicy, FakeTool, call, calls, turn_input
@@ -214,7 +215,7 @@ async def test_an_unknown_question_is_named_so(stage: Stage) -> None:
 
 async def test_held_prompts_run_before_the_next_one(stage: Stage) -> None:
     stage.provider.replies = [answer("old"), answer("new")]
-    stage.session.hold([("q1", "from before")])
+    stage.session.hold([("q1", Prompt("from before"))])
     ticket = await stage.session.submit(Prompt("now"))
     assert (await ticket.done).text == "new"
     texts = [message.text for message in stage.session.talk.messages if isinstance(message, UserMessage)]
@@ -230,7 +231,7 @@ async def test_words_that_come_too_late_for_their_turn_are_the_next_prompt(stage
     stage.provider.replies = [[gate, *answer("one")], answer("two")]
     await stage.session.submit(Prompt("1"))
     await stage.until(TurnStarted)
-    stage.session.inbox.put("and this")
+    await stage.session.steer("and this")
     gate.set()
     while stage.session.busy:
         await asyncio.sleep(0)
@@ -242,7 +243,7 @@ async def test_words_for_a_turn_that_is_cancelled_come_back(stage: Stage) -> Non
     stage.provider.replies = [[asyncio.Event()]]
     await stage.session.submit(Prompt("1"))
     await stage.until(TurnStarted)
-    stage.session.inbox.put("and this")
+    await stage.session.steer("and this")
     await stage.session.cancel()
     assert [event.text for event in stage.events(PromptDropped)] == ["and this"]
 

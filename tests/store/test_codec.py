@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smith_server.core.errors import AgentFailure
-from smith_server.core.messages import AssistantMessage, Call, Message, Text, Thinking, ToolMessage, UserMessage
+from smith_server.core.messages import AssistantMessage, Call, Image, Message, Text, Thinking, ToolMessage, UserMessage
 from smith_server.store import codec
 
 texts = st.text(st.characters())
@@ -24,7 +24,14 @@ parts = st.one_of(
     st.builds(Call, texts, texts, texts, tables),
 )
 messages = st.one_of(
-    st.builds(UserMessage, texts, texts),
+    st.builds(
+        UserMessage,
+        texts,
+        texts,
+        texts,
+        st.lists(st.builds(Image, texts, st.binary()), max_size=2).map(tuple),
+        st.booleans(),
+    ),
     st.builds(
         AssistantMessage, texts, st.lists(parts, max_size=4).map(tuple), texts, st.sampled_from(["stop", "error"])
     ),
@@ -40,6 +47,32 @@ def shuffled(value: Any) -> Any:
 
 @given(messages)
 def test_every_message_comes_back_equal(message: Message) -> None:
+    assert codec.decode_message(codec.encode(message)) == message
+
+
+BEFORE: dict[str, tuple[dict[str, Any], Message]] = {
+    "a prompt": ({"type": "user", "id": "t000001.0001", "text": "hi"}, UserMessage("t000001.0001", "hi")),
+    "reasoning without a signature": (
+        {"type": "assistant", "id": "a", "parts": [{"type": "thinking", "text": "hm"}, {"type": "text", "text": "x"}]},
+        AssistantMessage("a", (Thinking("hm"), Text("x"))),
+    ),
+    "a result": (
+        {"type": "tool", "id": "t", "call_id": "c", "name": "read", "content": "x"},
+        ToolMessage("t", "c", "read", "x"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("record", "message"), BEFORE.values(), ids=BEFORE)
+def test_a_record_of_before_still_loads(record: dict[str, Any], message: Message) -> None:
+    assert codec.decode_message(msgpack.packb(record)) == message
+
+
+def test_a_signature_is_kept_byte_for_byte() -> None:
+    block = {"type": "thinking", "thinking": "a\u2028b\n", "signature": "c2ln+/=="}
+    hidden = {"type": "redacted_thinking", "data": "b3Bh/+=="}
+    parts = (Thinking("a\u2028b\n", "anthropic", block), Thinking("", "anthropic", hidden), Text("x"))
+    message = AssistantMessage("t000001.0002", parts, "m")
     assert codec.decode_message(codec.encode(message)) == message
 
 

@@ -97,11 +97,12 @@ def test_an_id_is_found_by_its_beginning_where_that_is_enough(connection: apsw.C
 def test_what_was_chosen_for_a_conversation_is_kept_and_taken_back(connection: apsw.Connection) -> None:
     started(connection)
     started(connection, "other")
-    conversations.set_model(connection, TALK, "m")
+    conversations.set_model(connection, TALK, "m", "p")
     conversations.set_role(connection, TALK, "orchestrator")
     conversations.set_mode(connection, TALK, "plan")
     header = conversations.get(connection, TALK)
-    assert header is not None and (header.model, header.role, header.mode) == ("m", "orchestrator", "plan")
+    assert header is not None
+    assert (header.model, header.provider, header.role, header.mode) == ("m", "p", "orchestrator", "plan")
     conversations.set_model(connection, TALK, None)
     conversations.set_role(connection, TALK, None)
     conversations.set_mode(connection, TALK, None)

@@ -7,8 +7,8 @@ import pytest
 
 from smith_server.core.messages import Message
 from smith_server.store import conversations, follow, messages, turns
-from smith_server.store.follow import NewMessage
 from smith_server.store.opening import Place, open_store
+from smith_server.store.pages import Said
 from smith_server.store.writes import AddMessage
 from tests.store.builders import GONE, TALK, batches_of_turn, replayed, started, stored, user
 from tests.store.conftest import Start
@@ -35,7 +35,7 @@ def test_what_is_added_is_told_once(reader: apsw.Connection, writer: apsw.Connec
     child, own = user(2, text="child"), user(2, text="own")
     turns.apply(writer, [AddMessage(TALK, child, "job1"), AddMessage("other", user(9)), AddMessage(TALK, own)])
     told = follow.changes_since(reader, TALK, last)
-    assert (told.state, told.messages) == ("grown", (NewMessage(child, "job1"), NewMessage(own)))
+    assert (told.state, told.messages) == ("grown", (Said(child, "job1"), Said(own)))
     again = follow.changes_since(reader, TALK, told.cursor)
     assert (again.state, again.messages) == ("same", ())
 
@@ -48,7 +48,7 @@ def test_what_happens_elsewhere_is_no_change(reader: apsw.Connection, writer: ap
     told = follow.changes_since(reader, TALK, last)
     assert (told.state, told.messages) == ("same", ())
     turns.apply(writer, [AddMessage(TALK, user(2))])
-    assert follow.changes_since(reader, TALK, told.cursor).messages == (NewMessage(user(2)),)
+    assert follow.changes_since(reader, TALK, told.cursor).messages == (Said(user(2)),)
 
 
 def test_it_is_told_whether_a_turn_is_open(reader: apsw.Connection, writer: apsw.Connection) -> None:
@@ -76,7 +76,7 @@ def test_after_a_change_of_what_was_shown_all_has_to_be_read_again(
     assert (told.state, told.messages) == ("rewritten", ())
     assert told.cursor == follow.cursor(reader, TALK)
     turns.apply(writer, [AddMessage(TALK, user(3))])
-    assert follow.changes_since(reader, TALK, told.cursor).messages == (NewMessage(user(3)),)
+    assert follow.changes_since(reader, TALK, told.cursor).messages == (Said(user(3)),)
 
 
 def test_nothing_is_missed_when_the_newest_rows_of_others_go(reader: apsw.Connection, writer: apsw.Connection) -> None:
@@ -84,7 +84,7 @@ def test_nothing_is_missed_when_the_newest_rows_of_others_go(reader: apsw.Connec
     last = follow.cursor(reader, TALK)
     conversations.delete(writer, "other")
     turns.apply(writer, [AddMessage(TALK, user(2))])
-    assert follow.changes_since(reader, TALK, last).messages == (NewMessage(user(2)),)
+    assert follow.changes_since(reader, TALK, last).messages == (Said(user(2)),)
 
 
 def test_a_conversation_that_was_deleted_is_gone(reader: apsw.Connection, writer: apsw.Connection) -> None:
@@ -99,7 +99,7 @@ def test_a_message_that_cannot_be_read_does_not_hold_up_the_others(
     last = follow.cursor(reader, TALK)
     turns.apply(writer, [AddMessage(TALK, user(2)), AddMessage(TALK, user(3))])
     writer.execute("DROP TRIGGER message_changed; UPDATE message SET record = x'c1' WHERE turn = 2")
-    assert follow.changes_since(reader, TALK, last).messages == (NewMessage(user(3)),)
+    assert follow.changes_since(reader, TALK, last).messages == (Said(user(3)),)
 
 
 def test_another_process_is_followed_to_its_end(tmp_path: Path, start: Start) -> None:

@@ -12,12 +12,12 @@ from smith_server.tools.bash import Limits
 from smith_server.tools.registry import Parts, Shell, Web, all_tools
 
 ORDER = ["read", "edit", "replace", "write", "bash", "record", "recall", "note", "dispatch"]
+NOTHING = cast(Any, None)
 
 
 def parts(report: Any = None) -> Parts:
-    nothing = cast(Any, None)
-    shell, web = Shell(nothing, nothing, Limits()), Web(nothing, 262_144)
-    return Parts(nothing, shell, web, nothing, None, nothing, nothing, report)
+    shell, web = Shell(NOTHING, NOTHING, Limits()), Web(NOTHING, 1)
+    return Parts(NOTHING, shell, web, NOTHING, None, NOTHING, NOTHING, report)
 
 
 def test_the_order_of_the_tools_never_changes() -> None:

@@ -4,8 +4,13 @@ With `graphics` the terminal answers as one that shows pictures out of shared me
 """
 
 import base64
+import fcntl
+import os
 import re
+import select
 import signal
+import struct
+import subprocess
 import sys
 import termios
 import threading
@@ -15,7 +20,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import pexpect
 import pyte
 
 from tests.e2e.world import World
@@ -25,6 +29,8 @@ SHARED = Path("/dev/shm")
 _GRAPHICS = re.compile(rb"\x1b_G([^;\x1b]*)(?:;([^\x1b]*))?\x1b\\")
 _ALTERNATE = re.compile(rb"(\x1b\[\?1049[hl])")
 _DEVICE = b"\x1b[c"
+# The new terminal is that of the program only when the program asks for it.
+_OWN = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
 KEYS = {"enter": "\r", "esc": "\x1b", "tab": "\t", "up": "\x1b[A", "down": "\x1b[B", "alt-h": "\x1bh", "alt-i": "\x1bi"}
 KEYS |= {f"ctrl-{letter}": chr(ord(letter) - 96) for letter in "abcdefghijklmnopqrstuvwxyz"}
 
@@ -40,19 +46,23 @@ class Terminal:
         self.commands: list[dict[str, str]] = []
         self.pictures: list[tuple[str, bytes]] = []
         self._has_graphics = graphics
+        self._is_over = False
         self._emulated = 0
         self._screen = self._main = pyte.HistoryScreen(columns, rows, history=5000, ratio=0.0001)
         self._lock = threading.Lock()
-        self._child = pexpect.spawn(
-            sys.executable,
-            ["-m", "smith_server", *words],
+        self._master, slave = os.openpty()
+        set_size(slave, columns, rows)
+        self._modes = termios.tcgetattr(slave)
+        self._child = subprocess.Popen(
+            [sys.executable, "-c", _OWN, sys.executable, "-m", "smith_server", *words],
             env=environ,
-            cwd=str(world.root),
-            timeout=SECONDS,
-            dimensions=(rows, columns),
+            cwd=world.root,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
         )
-        self._child.delaybeforesend = None
-        self._modes = termios.tcgetattr(self._child.child_fd)
+        self._slave = slave
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -62,15 +72,16 @@ class Terminal:
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._child.isalive():
-            self._child.kill(signal.SIGKILL)
-            self._child.wait()
+        self._child.kill()
+        self._child.wait()
+        self._is_over = True
         self._reader.join(5)
-        self._child.close(force=True)
+        os.close(self._slave)
+        os.close(self._master)
 
     @property
     def pid(self) -> int:
-        return int(self._child.pid)
+        return self._child.pid
 
     @property
     def screen(self) -> list[str]:
@@ -110,11 +121,11 @@ class Terminal:
         return any("Esc stops" in line for line in self.screen[-12:] if "Enter sends" not in line)
 
     def types(self, text: str) -> None:
-        self._child.send(text)
+        self._send(text)
 
     def presses(self, *keys: str) -> None:
         for key in keys:
-            self._child.send(KEYS[key])
+            self._send(KEYS[key])
 
     def sends(self, text: str) -> None:
         """Type a line and send it."""
@@ -123,42 +134,47 @@ class Terminal:
         self.presses("enter")
 
     def pastes(self, text: str) -> None:
-        self._child.send(f"\x1b[200~{text}\x1b[201~")
+        self._send(f"\x1b[200~{text}\x1b[201~")
 
     def resizes(self, columns: int, rows: int) -> None:
         with self._lock:
             self._screen.resize(rows, columns)
-        self._child.setwinsize(rows, columns)
+        set_size(self._slave, columns, rows)
+        self._child.send_signal(signal.SIGWINCH)
+
+    def is_stopped(self) -> bool:
+        """Whether it was suspended."""
+        return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
     def signals(self, number: signal.Signals) -> None:
-        self._child.kill(number)
+        self._child.send_signal(number)
 
     def code(self) -> int:
         """Wait for the end; the exit code. Everything is as it was before."""
-        limit = time.monotonic() + SECONDS
-        while self._child.isalive():
-            assert time.monotonic() < limit, f"it does not end\n{self.text}"
-            time.sleep(0.01)
-        self._reader.join(5)
-        assert termios.tcgetattr(self._child.child_fd) == self._modes
+        try:
+            code = self._child.wait(SECONDS)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"it does not end\n{self.text}") from None
+        assert termios.tcgetattr(self._slave) == self._modes
+        self.until("all is read", lambda: not select.select([self._master], [], [], 0)[0])
         assert self.raw.count(b"\x1b[?2004h") == self.raw.count(b"\x1b[?2004l")
         assert self.raw.count(b"\x1b[?1049h") == self.raw.count(b"\x1b[?1049l")
         assert b"\x1b[?25l" not in self.raw
         assert objects(self.pid) == []
         assert "Traceback" not in self.text
-        status, number = self._child.exitstatus, self._child.signalstatus
-        return int(status if status is not None else -number)
+        return code
+
+    def _send(self, text: str) -> None:
+        data = text.encode()
+        while data:
+            data = data[os.write(self._master, data) :]
 
     def _read(self) -> None:
-        while True:
-            try:
-                data = self._child.read_nonblocking(1 << 16, timeout=SECONDS)
-            except pexpect.TIMEOUT:
+        while not self._is_over:
+            if not select.select([self._master], [], [], 0.05)[0]:
                 continue
-            except (pexpect.EOF, OSError):
-                return
             with self._lock:
-                self.raw += data
+                self.raw += os.read(self._master, 1 << 16)
                 self._emulate()
 
     def _emulate(self) -> None:
@@ -173,7 +189,7 @@ class Terminal:
         for found in _GRAPHICS.finditer(new):
             self._graphics(found[1].decode(), found[2] or b"")
         if _DEVICE in new:
-            self._child.send("\x1b[?62;c")
+            self._send("\x1b[?62;c")
         for piece in _ALTERNATE.split(_GRAPHICS.sub(b"", new).replace(_DEVICE, b"")):
             self._show(piece)
 
@@ -198,7 +214,7 @@ class Terminal:
         except FileNotFoundError:
             return
         if command["a"] == "q":
-            self._child.send(f"\x1b_Gi={command['i']};OK\x1b\\")
+            self._send(f"\x1b_Gi={command['i']};OK\x1b\\")
         else:
             self.pictures.append((command["i"], data))
 
@@ -206,3 +222,8 @@ class Terminal:
 def objects(pid: int) -> list[str]:
     """The shared memory that a process has left."""
     return [path.name for path in SHARED.glob(f"smith-{pid}-*")]
+
+
+def set_size(number: int, columns: int, rows: int) -> None:
+    """Cells of a terminal."""
+    fcntl.ioctl(number, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

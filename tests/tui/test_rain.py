@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import pty
 import secrets
 import signal
 import subprocess
@@ -17,8 +16,8 @@ from smith_server.core.events import Envelope
 from smith_server.tui import shm
 from smith_server.tui.curtain import Curtain
 from smith_server.tui.kitty import IMAGE, PLACEMENT
-from smith_server.tui.tty import Tty
 from tests.e2e.world import World
+from tests.tui.far import Far
 from tests.tui.terminal import SHARED, Terminal, objects
 
 REPORT = {"call": "report", "arguments": {"status": "ok", "summary": "all is well", "findings": [], "evidence": []}}
@@ -166,24 +165,18 @@ class Picture:
     """A curtain on a terminal of its own."""
 
     def __init__(self, **more: float) -> None:
-        self.far, self.near = pty.openpty()
-        os.set_blocking(self.far, False)
-        self.tty = Tty(self.near)
-        self.curtain = Curtain(self.tty, lambda: None, is_able=True, **more)
+        self._far = Far(80, 24)
+        self.curtain = Curtain(self._far.tty, lambda: None, is_able=True, **more)
 
     def tell(self, event: events.Event, job: str = "", role: str = "") -> None:
         self.curtain.take(Envelope("c", "t", event, job, "k", role))
 
     def written(self) -> bytes:
-        try:
-            return os.read(self.far, 1 << 20)
-        except BlockingIOError:
-            return b""
+        return self._far.more()
 
     def close(self) -> None:
         self.curtain.stop()
-        os.close(self.far)
-        os.close(self.near)
+        self._far.close()
 
 
 async def test_six_hundred_frames_are_one_image_and_one_placement_and_cost_little() -> None:

@@ -259,3 +259,116 @@ def test_redraw_shows_the_conversation_again_on_an_empty_screen(world: World) ->
         terminal.until("it is cleared", lambda: b"\x1b[H\x1b[2J" in terminal.raw)
         terminal.ready()
         assert [line for line in terminal.screen if line] == [line for line in before if line]
+
+
+async def test_a_conversation_of_an_editor_goes_on_in_the_terminal(world: World) -> None:
+    world.script([{"text": "Said in the editor.\n"}])
+    client = await world.server()
+    await client.run("smith.turn", text="hello from the editor")
+    await client.close()
+    world.script([{"text": "Said in the terminal.\n"}])
+    with Terminal(world, "chat", "-c") as terminal:
+        terminal.sees("❯ hello from the editor\n\nSaid in the editor.")
+        terminal.ready()
+        terminal.sends("and on")
+        terminal.sees("Said in the terminal.")
+        terminal.ready()
+        terminal.sends("/usage")
+        terminal.sees("i requests               2")
+
+
+def test_a_setting_opens_the_last_conversation_and_new_begins_another(world: World) -> None:
+    world.settings('[terminal]\nresume = "project"\n')
+    world.script([{"text": "Hello there.\n"}])
+    with Terminal(world) as terminal:
+        terminal.ready()
+        terminal.sends("hi")
+        terminal.sees("Hello there.")
+        terminal.ready()
+        terminal.presses("ctrl-d")
+        terminal.code()
+    with Terminal(world) as terminal:
+        terminal.sees("❯ hi\n\nHello there.")
+        terminal.ready()
+        terminal.sends("/new")
+        terminal.sees("i A new conversation.")
+        terminal.ready()
+        terminal.presses("alt-h")
+        terminal.sees("Conversation · 0 of 0")
+        terminal.types("q")
+        terminal.ready()
+        terminal.sends("/quit")
+        assert terminal.code() == 0
+
+
+def test_keys_that_come_while_it_starts_are_typed(world: World) -> None:
+    world.script([{"text": "Hello there.\n"}])
+    with Terminal(world, graphics=True) as terminal:
+        terminal.until("it asks its terminal", lambda: terminal.commands)
+        terminal.types("early\r")
+        terminal.sees("Hello there.")
+        assert "❯ early" in terminal.text
+
+
+def test_ctrl_z_gives_the_terminal_back_and_the_text_is_kept(world: World) -> None:
+    world.script([{"text": "Hello there.\n"}])
+    with Terminal(world) as terminal:
+        terminal.ready()
+        terminal.types("kept")
+        terminal.sees("❯ kept")
+        terminal.presses("ctrl-z")
+        terminal.until("it is stopped", terminal.is_stopped)
+        terminal.until("the terminal is given back", lambda: terminal.raw.endswith(b"\x1b[?2004l"))
+        terminal.signals(signal.SIGCONT)
+        terminal.until("it is drawn again", lambda: terminal.raw.count(b"\x1b[?2004h") == 2)
+        terminal.sees("❯ kept")
+        terminal.presses("enter")
+        terminal.sees("Hello there.")
+
+
+def test_a_diff_that_has_no_room_can_be_viewed_before_it_is_answered(world: World) -> None:
+    text = "".join(f"line {number}\n" for number in range(60))
+    world.script([{"call": "write", "arguments": {"path": "new.txt", "content": text}}], DONE)
+    with Terminal(world) as terminal:
+        terminal.ready()
+        terminal.sends("write it")
+        terminal.sees("Esc no · v view all")
+        terminal.types("v")
+        terminal.sees("Question · ")
+        terminal.types("G")
+        terminal.sees("    +line 59")
+        terminal.types("q")
+        terminal.sees("v view all")
+        terminal.types("y")
+        terminal.sees("Done.")
+    assert (world.root / "new.txt").read_text() == text
+
+
+def test_earlier_inputs_are_there_in_the_next_session_and_for_this_user_alone(world: World) -> None:
+    world.script([{"text": "Hello there.\n"}], loop=True)
+    with Terminal(world) as terminal:
+        terminal.ready()
+        terminal.pastes("the first\nof two lines")
+        terminal.sees("of two lines")
+        terminal.presses("enter")
+        terminal.sees("Hello there.")
+        terminal.ready()
+        terminal.presses("ctrl-d")
+        assert terminal.code() == 0
+    with Terminal(world) as terminal:
+        terminal.ready()
+        terminal.presses("up")
+        terminal.sees("❯ the first\n  of two lines")
+    assert (world.home / "smith" / "history").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_second_signal_ends_at_once_and_gives_the_terminal_back(world: World) -> None:
+    world.settings('[approval]\nmode = "auto"\n')
+    world.script([{"call": "bash", "arguments": {"command": "trap '' TERM; echo begun; sleep 59.25"}}])
+    with Terminal(world) as terminal:
+        terminal.ready()
+        terminal.sends("go")
+        terminal.sees("    begun")
+        terminal.signals(signal.SIGTERM)
+        terminal.signals(signal.SIGTERM)
+        assert terminal.code() == 143

@@ -13,7 +13,7 @@ from benchmarks.bench import QUICK, Bench, Scale
 from benchmarks.figures import Row
 from benchmarks.model import Model
 from benchmarks.place import place
-from benchmarks.rows import editing, growing, lisp, resident, serving, starting, stepping, throughput
+from benchmarks.rows import editing, growing, lisp, reading, resident, serving, starting, stepping, throughput
 
 Measure = Callable[[Bench], Awaitable[list[Row]]]
 
@@ -32,6 +32,7 @@ MEASURES: tuple[tuple[frozenset[str], Measure], ...] = (
     (frozenset({"16"}), throughput.events),
     (frozenset({"17"}), growing.answers),
     (frozenset({"18"}), growing.lengthening),
+    (frozenset({"19"}), reading.streams),
 )
 NOT_MEASURED = {"14": "Neovim's main loop: nothing measures its gaps yet"}
 ALL = frozenset().union(*(rows for rows, _ in MEASURES))

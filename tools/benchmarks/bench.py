@@ -14,7 +14,7 @@ class Scale(Struct, frozen=True):
 
     `runs` are processes from start to end, `turns` prompts of one server, `steps` calls of one
     prompt of which the first and the last `window` behind `warm` are compared, `grown` the
-    conversations of a large store.
+    conversations of a large store, `read` and `long` bytes of a stream.
     """
 
     runs: int = 15
@@ -27,9 +27,24 @@ class Scale(Struct, frozen=True):
     stored: int = 10_000
     events: int = 20_000
     grown: int = 10_000
+    read: int = 100_000_000
+    long: int = 1_000_000_000
 
 
-QUICK = Scale(runs=1, turns=2, steps=8, warm=1, window=3, tokens=200, shown=100, stored=200, events=40, grown=20)
+QUICK = Scale(
+    runs=1,
+    turns=2,
+    steps=8,
+    warm=1,
+    window=3,
+    tokens=200,
+    shown=100,
+    stored=200,
+    events=40,
+    grown=20,
+    read=1_000_000,
+    long=2_000_000,
+)
 """Enough to see that everything works; the figures mean nothing."""
 
 REST = 0.03

@@ -18,7 +18,7 @@ from PIL import Image
 SECONDS = 30.0
 PROGRAMS = ("Xvfb", "kitty")
 SHADE = (16, 18, 24)
-"""The background: a picture, since with none kitty 0.26 does not clear what it draws by software."""
+"""The background."""
 
 _SCREEN = (1280, 900)
 
@@ -28,10 +28,22 @@ class NotSeen(Exception):
 
 
 class Display:
-    """An X server and a kitty of a certain size in pixels that runs `command`."""
+    """An X server and a kitty of a certain size in pixels that runs `command`.
 
-    def __init__(self, command: Sequence[str], environ: Mapping[str, str], size: tuple[int, int] = (960, 640)) -> None:
+    With `layers` the background is a picture: kitty 0.26 draws by software and does not clear, under pictures
+    that lie behind the text, what was there before, unless it has one. Colours of cells are wrong then.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        environ: Mapping[str, str],
+        size: tuple[int, int] = (960, 640),
+        *,
+        layers: bool = False,
+    ) -> None:
         self._size = size
+        self._layers = layers
         # Sockets have short names.
         self._folder = Path(tempfile.mkdtemp(prefix="smith-x-"))
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -107,6 +119,10 @@ class Display:
                 raise NotSeen(f"never: {what}. The screen was:\n{self.text()}")
             time.sleep(0.05)
 
+    def settle(self, seconds: float = 0.5) -> None:
+        """Wait for what is drawn late."""
+        time.sleep(seconds)
+
     def picture(self) -> Image.Image:
         """The window as it is now, in red, green and blue."""
         data = (self._folder / "Xvfb_screen0").read_bytes()
@@ -138,12 +154,13 @@ class Display:
             "initial_window_height": height,
             "sync_to_monitor": "no",
             "allow_remote_control": "yes",
-            "background_image": shade,
-            "background_image_layout": "tiled",
+            "background": "#{:02x}{:02x}{:02x}".format(*SHADE),
             "cursor_blink_interval": 0,
             "enable_audio_bell": "no",
             "confirm_os_window_close": 0,
         }
+        if self._layers:
+            options |= {"background_image": shade, "background_image_layout": "tiled"}
         given = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
         line = ["kitty", "--config", "NONE", *given, "--listen-on", self._socket, *command]
         quiet = subprocess.DEVNULL

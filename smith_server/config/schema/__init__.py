@@ -5,7 +5,15 @@ Defaults, checks, error texts, the reference and completion are made from this.
 
 from smith_server.config.schema.agent import ContextManagement, Services, Subagents, ToolService, WebSearch
 from smith_server.config.schema.faces import Editor, Terminal
-from smith_server.config.schema.models import Defaults, LlmConfig, Price, Providers, ProviderSettings
+from smith_server.config.schema.models import (
+    Defaults,
+    LlmConfig,
+    ModelSettings,
+    Price,
+    Providers,
+    ProviderSettings,
+    Reasoning,
+)
 from smith_server.config.schema.safety import Approval, Hook, Hooks, Sandbox
 from smith_server.config.schema.settings import Settings
 from smith_server.config.schema.tools import Bash, Checkpoints, Mcp, Mentions, Web
@@ -22,9 +30,11 @@ __all__ = [
     "LlmConfig",
     "Mcp",
     "Mentions",
+    "ModelSettings",
     "Price",
     "ProviderSettings",
     "Providers",
+    "Reasoning",
     "Sandbox",
     "Services",
     "Settings",

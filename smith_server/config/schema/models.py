@@ -65,6 +65,13 @@ class LlmConfig(Table, frozen=True, kw_only=True):
     ] = False
 
 
+class ModelSettings(Table, frozen=True, kw_only=True):
+    """One model of a provider; what is set here goes before what is set for the provider."""
+
+    temperature: Annotated[float, about("Sampling temperature.", ge=0, le=2)] | None = None
+    max_output_tokens: Annotated[Positive, about("Upper bound of one answer in tokens.", LOWER)] | None = None
+
+
 class ProviderSettings(Table, frozen=True, kw_only=True):
     """One provider."""
 
@@ -73,6 +80,7 @@ class ProviderSettings(Table, frozen=True, kw_only=True):
     headers: Annotated[Mapping[Name, str], about("More request headers, by name.", SECRET)] = {}
     temperature: Annotated[float, about("Sampling temperature.", ge=0, le=2)] | None = None
     max_output_tokens: Annotated[Positive, about("Upper bound of one answer in tokens.", LOWER)] | None = None
+    models: Annotated[Mapping[Name, ModelSettings], about("Settings of single models, by the model's name.")] = {}
     api_key_command: Annotated[
         Line, about("Shell command that prints the key; in the global file only.", NEVER, SECRET, GLOBAL)
     ] = ""
@@ -88,13 +96,13 @@ class Anthropic(ProviderSettings, frozen=True, kw_only=True):
     ) = None
 
 
-class OpenAi(ProviderSettings, frozen=True, kw_only=True):
-    """OpenAI's own provider settings."""
+class Reasoning(ProviderSettings, frozen=True, kw_only=True):
+    """A provider with models that reason before they answer."""
 
     reasoning_effort: Annotated[OpenAiEffort, about("How long the model thinks; `none` sends nothing.")] = "none"
 
 
-class Ollama(ProviderSettings, frozen=True, kw_only=True):
+class Ollama(Reasoning, frozen=True, kw_only=True):
     """Ollama's own provider settings."""
 
     host: Annotated[
@@ -105,12 +113,12 @@ class Ollama(ProviderSettings, frozen=True, kw_only=True):
 class Providers(Table, frozen=True, kw_only=True):
     """Settings by provider."""
 
-    openrouter: ProviderSettings = ProviderSettings()
-    openai: OpenAi = OpenAi()
+    openrouter: Reasoning = Reasoning()
+    openai: Reasoning = Reasoning()
     anthropic: Anthropic = Anthropic()
     ollama: Ollama = Ollama()
     local: ProviderSettings = ProviderSettings()
-    custom: ProviderSettings = ProviderSettings()
+    custom: Reasoning = Reasoning()
     scripted: ProviderSettings = ProviderSettings()
 
 

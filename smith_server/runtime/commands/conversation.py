@@ -16,13 +16,21 @@ async def new(rest: str, session: Session, services: Services) -> Result:
 
 
 async def load(rest: str, session: Session, services: Services) -> Result:
-    """Go on with a stored conversation, by its id or the beginning of it."""
-    if not rest:
+    """Go on with a stored conversation, by its id or the beginning of it; `--here` lets it work in this folder."""
+    beginning = rest.removeprefix("--here").strip()
+    if not beginning:
         return await history("", session, services)
     _idle(session)
-    name = (await services.library.find(rest, session.root)).id
-    found = await services.session(name, session.root)
+    name = (await services.library.find(beginning)).id
+    found = await services.session(name, session.root, here=rest.startswith("--here"))
     return Result(f"Conversation {found.id}.", {"conversation": found.id})
+
+
+async def fork(rest: str, session: Session, services: Services) -> Result:
+    """Go on in a copy of this conversation; the original stays as it is."""
+    _idle(session)
+    copy = await services.fork(session.id)
+    return Result(f"This is a copy of {session.id[:8]}.", {"conversation": copy.id})
 
 
 async def resume(rest: str, session: Session, services: Services) -> Result:
@@ -81,9 +89,10 @@ async def model(rest: str, session: Session, services: Services) -> Result:
     """Show the model, or use another one for this conversation from the next turn on."""
     if not rest:
         return Result(session.model or "the configured one")
-    session.model = rest
+    provider = await services.handles.model.chosen(services.handles.config.settings(session.root))
+    session.model, session.provider = rest, provider
     await services.keep(session)
-    await services.library.set_model(session.id, rest)
+    await services.library.set_model(session.id, rest, provider)
     return Result(f"The model is {rest} from the next prompt on.")
 
 
@@ -91,17 +100,14 @@ async def rename(rest: str, session: Session, services: Services) -> Result:
     """Give the conversation another title."""
     if not rest:
         raise failure("schema", "invalid_arguments", "usage: /rename <title>")
-    await services.keep(session)
-    await services.library.rename(session.id, rest)
+    await services.rename(session.id, rest)
     return Result(f"This conversation is called {rest!r}.")
 
 
 async def clear(rest: str, session: Session, services: Services) -> Result:
     """Empty the conversation; its usage and its notes stay."""
     _idle(session)
-    count = await services.library.clear(session.id)
-    session.talk.messages.clear()
-    session.compactions.clear()
+    count = await services.clear(session)
     return Result(f"{count} messages are gone.", {"conversation": session.id})
 
 

@@ -29,7 +29,10 @@ async def _config(rest: str, session: Session, services: Services) -> Result:
 COMMANDS: dict[str, Command] = {
     "help": Command("", "list the commands", lambda rest, session, services: _help()),
     "new": Command("", "begin a new conversation", conversation.new),
-    "load": Command("<conversation>", "go on with another conversation", conversation.load, arguments.conversations),
+    "fork": Command("", "go on in a copy of this conversation", conversation.fork),
+    "load": Command(
+        "[--here] <conversation>", "go on with another conversation", conversation.load, arguments.conversations
+    ),
     "resume": Command(
         "[conversation]",
         "go on with the conversation before this one, or another",

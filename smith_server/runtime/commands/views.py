@@ -3,7 +3,7 @@
 import msgspec
 
 from smith_server.core.errors import failure
-from smith_server.core.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from smith_server.core.messages import AssistantMessage, Message, ToolMessage, Usage, UserMessage
 from smith_server.runtime.commands.result import Result
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
@@ -11,16 +11,16 @@ from smith_server.store.excerpt import Excerpt
 
 
 async def usage(rest: str, session: Session, services: Services) -> Result:
-    """Tokens of the whole conversation, earlier processes included."""
-    used = await services.library.usage(session.id)
-    lines = [
-        f"requests      {used.requests:>10,}",
-        f"input         {used.input:>10,}",
-        f"cache read    {used.cache_read:>10,}",
-        f"cache write   {used.cache_write:>10,}",
-        f"output        {used.output:>10,}",
-    ]
-    return Result("\n".join(lines))
+    """Tokens of the whole conversation, earlier processes included: its own, those of its children by role, the sum."""
+    used = await services.library.usage_by_role(session.id)
+    total = {"total": sum(used.values(), Usage())}
+    columns = {**used, **total} if len(used) > 1 else total
+    lines = ["".join([f"{'':<12}", *(f"{who:>12}" for who in columns)])] if len(used) > 1 else []
+    for name in ("requests", "input", "cache_read", "cache_write", "output"):
+        lines.append(
+            "".join([f"{name.replace('_', ' '):<12}", *(f"{getattr(each, name):>12,}" for each in columns.values())])
+        )
+    return Result("\n".join(lines), {who: msgspec.to_builtins(each) for who, each in columns.items()})
 
 
 async def search(rest: str, session: Session, services: Services) -> Result:

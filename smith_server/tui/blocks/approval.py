@@ -35,12 +35,13 @@ def rows(block: Approval, width: int) -> list[Text]:
     return [Text(_answer(block, width), theme.DETAIL)]
 
 
-def question(block: Approval, width: int, height: int) -> list[Text]:
-    """The question in at most about `height` rows, without the keys."""
+def question(block: Approval, height: int) -> tuple[list[Text], bool]:
+    """The question in at most about `height` rows, without the keys; whether that is all of it."""
     details = [Text(line, theme.DETAIL) for line in _details(block)]
     room = max(height - 1 - len(details), 3)
     shown = list(diff.rows(block.event.diff, room)) if block.event.diff else []
-    return [Text(_head(block), theme.QUESTION), *details, *shown]
+    is_whole = len(label.split_lines(block.event.diff)) <= room
+    return [Text(_head(block), theme.QUESTION), *details, *shown], is_whole
 
 
 def _answer(block: Approval, width: int) -> str:

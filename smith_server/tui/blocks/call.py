@@ -16,7 +16,7 @@ _SHORTEST = 20
 """So many cells of the call stay in sight beside its outcome."""
 
 _DIFF_LINES, _DIFF_BYTES = 20, 4096
-"""A diff above this is told in a line."""
+"""A longer diff is not shown: the outcome says how much it changed."""
 
 _SIGN = {"running": "…", "ok": "✓", "failed": "✗", "lost": "–"}
 _STYLE = {"running": theme.RUNNING, "ok": theme.OK, "failed": theme.FAILED, "lost": theme.DETAIL}
@@ -51,10 +51,6 @@ def _ended(block: Call) -> Iterator[Text]:
         yield Text(label.indent(outcome), theme.FAILED if block.status == "failed" else theme.DETAIL)
     if block.diff and _is_short(block.diff):
         yield from diff.rows(block.diff, _DIFF_LINES)
-    elif block.diff:
-        changed = [line[:1] for line in label.split_lines(block.diff) if not line.startswith(("---", "+++"))]
-        counts = f"{changed.count('+')} lines added, {changed.count('-')} removed"
-        yield Text(label.indent(f"{counts}; Alt-h shows them"), theme.DETAIL)
 
 
 def _is_short(text: str) -> bool:

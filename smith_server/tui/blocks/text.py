@@ -1,10 +1,10 @@
 """An answer of the model: markdown, from any line on."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from rich.text import Text
 
+from smith_server.tui import theme
 from smith_server.tui.blocks import markdown
 from smith_server.tui.state import Words
 from smith_server.tui.theme import Painter
@@ -70,26 +70,14 @@ def _rows(block: Words, begin: int, end: int, width: int, painter: Painter) -> l
     at = begin
     while at < end:
         if code[at]:
-            made += painter.wrapped(markdown.code(lines[at]), width)
+            made += painter.wrapped(markdown.code(theme.clean(lines[at])), width)
         elif markdown.is_row(lines[at]):
             stop = next((row for row in range(at, end) if not markdown.is_row(lines[row]) or code[row]), end)
             made += markdown.table(lines[at:stop], width)
             at = stop
             continue
         else:
-            made += _wrapped(lines[at], width, painter)
+            row, hanging = markdown.styled(theme.clean(lines[at]), width)
+            made += painter.wrapped(row, width, hanging)
         at += 1
     return made
-
-
-def _wrapped(line: str, width: int, painter: Painter) -> Iterator[Text]:
-    row, hanging = markdown.styled(line, width)
-    hanging = hanging if hanging < width // 2 else 0
-    first, *rest = painter.wrapped(row, width)
-    if not rest:
-        return iter([first])
-    # What follows stands under the text of its list item.
-    body = row[len(first.plain) :]
-    body.plain = body.plain.lstrip()
-    again = painter.wrapped(body, width - hanging)
-    return iter([first, *(Text(" " * hanging) + each for each in again)])

@@ -9,6 +9,7 @@ from benchmarks.frontend import Frontend
 
 _ANSWER_MS = 100
 _MESSAGES = 50
+_BUILDING_SECONDS = 900.0
 _EARLY = 100
 _LATE = 100
 """The late message comes so many times after the early one."""
@@ -18,7 +19,7 @@ async def answers(bench: Bench) -> list[Row]:
     """A warm server asked for the list, for one conversation after the other, for a word."""
     place, scale = bench.place, bench.scale
     grown = place.floor("grown", str(place.home("grown")), str(scale.grown), str(_MESSAGES))
-    names = (await place.run(grown, "grown")).output.decode().split()
+    names = (await place.run(grown, "grown", _BUILDING_SECONDS)).output.decode().split()
     server = await Frontend.start(place, place.smith("serve"), "grown")
     await server.initialize()
     asked = itertools.cycle(names)

@@ -248,6 +248,24 @@ function M.always()
   M.answer('always')
 end
 
+--- Does something with the conversation that is shown, and shows the one that this leads to.
+---@param op 'fork'|'delete'|'take_over'
+function M.conversation(op)
+  local self = here()
+  local shown = self:conversation()
+  if not shown then
+    log.tell('there is no conversation')
+    return
+  end
+  self:command(protocol.command.conversations, { op = op, conversation = shown.id }, function(err, result)
+    if err then
+      log.tell(slash.message_of(err), 'error')
+    elseif result.conversation then
+      self:go_to(result.conversation, function() end)
+    end
+  end, chats.get(self).buf)
+end
+
 --- Ends the server of the project; it starts again when it is needed.
 function M.stop()
   local self = here()

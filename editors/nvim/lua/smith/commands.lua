@@ -35,6 +35,12 @@ local SUB = {
   close = function()
     actions.close()
   end,
+  delete = function()
+    actions.conversation('delete')
+  end,
+  fork = function()
+    actions.conversation('fork')
+  end,
   health = function()
     vim.cmd('checkhealth smith')
   end,
@@ -50,6 +56,9 @@ local SUB = {
   send = send,
   stop = function()
     actions.stop()
+  end,
+  ['take-over'] = function()
+    actions.conversation('take_over')
   end,
   toggle = function()
     actions.toggle()

@@ -22,6 +22,7 @@ return {
     inspect = 'smith.inspect',
     jobs = 'smith.jobs',
     prompt = 'smith.prompt',
+    queue = 'smith.queue',
     slash = 'smith.slash',
     status = 'smith.status',
     steer = 'smith.steer',

@@ -71,12 +71,13 @@ local function take_stored(self, err, result)
     log.tell('the conversation could not be loaded: ' .. tostring(err.message), 'warn')
   elseif result and result.conversation and result.events then
     self.session:load(result.conversation, with_note(result))
+    self.last = type(result.seq) == 'number' and result.seq or nil
     self:tell_holder(result.holder)
   end
 end
 
 --- Loads the conversation that is shown, else the stored one of the root, if the server keeps one.
---- Counting begins anew with the next event. `done` is called when it is there.
+--- Counting goes on behind what the server has told with it. `done` is called when it is there.
 ---@param done fun()?
 function Sequence:load(done)
   self.last = nil
@@ -104,8 +105,9 @@ end
 ---@param holder any
 function Sequence:tell_holder(holder)
   if holder ~= nil and holder ~= vim.NIL and holder ~= '' then
+    self.session:conversation().holder = holder
     local who = type(holder) == 'table' and (holder.face or holder.host) or tostring(holder)
-    local text = ('This conversation is open elsewhere (%s) and is shown read-only.'):format(who or 'another smith')
+    local text = ('This conversation is open elsewhere (%s) and is shown read-only; :Smith take-over and :Smith fork go on with it.'):format(who or 'another smith')
     self.session:take({ kind = 'notice', level = 'warning', text = text })
   end
 end

@@ -115,7 +115,8 @@ function Session:take(event)
     self.touched = {}
   end
   self:tell(changed)
-  if changed.switched and event.resumed then
+  local rewritten = event.change == 'rewritten' and changed.conversation == self:conversation()
+  if changed.switched and event.resumed or rewritten then
     self.sequence:load()
   end
 end

@@ -28,6 +28,7 @@ local M = {}
 ---@field usage table? tokens of the turn
 ---@field context integer tokens of the last request
 ---@field open_messages table<string, true> messages of the request that runs
+---@field holder table? the process that writes it when that is another one
 
 ---@class smith.Block
 ---@field kind 'prompt'|'text'|'thinking'|'call'|'approval'|'notice'
@@ -93,7 +94,9 @@ local function takes_over(state, event)
   if id == '' or id == state.current or event.job then
     return false
   end
-  return state.current == nil or event.kind == 'session_started' or event.kind == 'turn_started'
+  local known = state.conversations[id]
+  local begins = event.kind == 'turn_started' and not (known and known.holder)
+  return state.current == nil or event.kind == 'session_started' or begins
 end
 
 --- Takes `event` in. An event of a kind that is not known changes nothing.

@@ -76,6 +76,23 @@ local on = M
 function on.session_started(conversation, event)
   conversation.root = event.root or ''
   conversation.title = event.title or ''
+  conversation.holder = next(event.holder or {}) and event.holder or nil
+end
+
+function on.session_failed(conversation, event, changed)
+  end_turn(conversation, changed, 'failed')
+  record.notice(conversation, changed, 'error', error_text(event))
+end
+
+function on.conversation_changed(conversation, event, changed)
+  if event.change == 'renamed' then
+    conversation.title = event.title or ''
+  elseif event.change == 'released' then
+    conversation.holder = nil
+    record.notice(conversation, changed, 'info', 'Nobody else has this conversation open any more.')
+  elseif event.change == 'deleted' then
+    record.notice(conversation, changed, 'warning', 'This conversation was deleted.')
+  end
 end
 
 function on.session_stopped(conversation, _, changed)
@@ -84,6 +101,16 @@ end
 
 function on.prompt_queued(conversation, event)
   table.insert(conversation.queue, { id = event.id, text = event.text })
+end
+
+function on.prompt_edited(conversation, event)
+  for _, waiting in ipairs(conversation.queue) do
+    waiting.text = waiting.id == event.id and event.text or waiting.text
+  end
+end
+
+function on.prompt_taken(conversation, event)
+  drop_from_queue(conversation, event.id)
 end
 
 function on.prompt_dropped(conversation, event, changed)

@@ -40,6 +40,7 @@ local function parts_of(link, conversation)
   end
   add(conversation.model ~= '' and conversation.model or nil, 5)
   add(conversation.context > 0 and short(conversation.context) .. ' tokens' or nil, 4)
+  add(conversation.holder and 'read-only' or nil, 1)
   add(#conversation.queue > 0 and ('%d waiting'):format(#conversation.queue) or nil, 2)
   add(conversation.note, 3)
   return parts
