@@ -12,6 +12,7 @@ from smith_server.proc.guard import Guard
 from smith_server.proc.jobs import Jobs
 from smith_server.proc.log import LogFolder
 from smith_server.proc.run import Processes
+from smith_server.tools.exploring import Known
 from smith_server.tools.registry import Parts, all_tools
 from smith_server.tools.web_http import Wire
 
@@ -19,11 +20,13 @@ from smith_server.tools.web_http import Wire
 class Toolbox:
     """Holds what runs commands and what fetches pages.
 
-    `hidden` names variables whose values no command may see, `logs` is where jobs write.
+    `hidden` names variables whose values no command may see, `logs` is where jobs write, `cache` where
+    definitions are kept that were found (None: nowhere).
     """
 
-    def __init__(self, hidden: Collection[str], logs: Path) -> None:
+    def __init__(self, hidden: Collection[str], logs: Path, cache: Path | None = None) -> None:
         self.wire = Wire()
+        self.known = Known(cache / "symbols" if cache is not None else None)
         self._logs = LogFolder(logs)
         self._jobs: dict[str, Jobs] = {}
         self._guard = Guard()

@@ -85,7 +85,8 @@ async def _floor(bench: Bench) -> Emacs:
     editor = await Emacs.start(bench.place, "floor", ["-l", str(FLOORS / "editor.el")])
     command = bench.place.floor("relay", bench.model.url, str(body), "rpc")
     words = " ".join(text(word) for word in command)
-    await editor.lisp(f"(ignore (mapc #'byte-compile '(bench-look bench-insert)) (bench-connect {words}))")
+    compiled = "(byte-compile 'bench-look) (byte-compile 'bench-insert)"
+    await editor.lisp(f"(ignore {compiled} (bench-connect {words}))")
     return await _warmed(bench, editor, _FLOOR_SEND)
 
 
