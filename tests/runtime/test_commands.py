@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from smith_server.core.events import ConfigChanged, Event
 from smith_server.core.messages import UserMessage
 from smith_server.runtime.line import Prompt
 from smith_server.runtime.services import Services
@@ -152,3 +153,13 @@ async def test_a_conversation_of_another_folder_is_loaded_where_it_is_or_moved_h
     moved = services.known(other.id)
     assert moved is not None
     assert moved.root == here
+
+
+async def test_a_setting_that_was_changed_is_an_event(services: Services, tmp_path: Path) -> None:
+    session = await services.session("", tmp_path)
+    seen: list[Event] = []
+    services.bus.subscribe(lambda envelope: seen.append(envelope.event))
+    for line in ("/config set tool_step_budget 9", "/config get tool_step_budget", "/config unset tool_step_budget"):
+        assert (await services.run_line(line, session)).error is None
+    await services.bus.told()
+    assert [event for event in seen if isinstance(event, ConfigChanged)] == [ConfigChanged("tool_step_budget")] * 2
