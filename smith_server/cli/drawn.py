@@ -58,7 +58,7 @@ class _Drawn:
     async def _talk(self, services: Services) -> TerminalSession:
         early: list[Envelope] = []
         unheard = services.bus.subscribe(early.append)
-        session = await services.session("", here(project=True))
+        session = await services.sessions.get("", here(project=True))
         face = self._face = TerminalSession(services, session, self._around())
         if self._words.resume and not session.talk.messages:
             face.say("This project has no conversation to go on with; this is a new one.")
