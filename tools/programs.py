@@ -45,6 +45,7 @@ PROGRAMS = (
     Program("emacs", EMACS),
     *([Program("package-lint", "elpa-package-lint", files=PACKAGE_LINT)] if platform.system() == "Linux" else []),
     Program("luacheck", LUACHECK),
+    Program("ctags", "universal-ctags"),
     *DRAWN,
     Program("stylua", npm="@johnnymorganz/stylua-bin@2.5.2"),
     Program("aimock", npm="@copilotkit/aimock@1.43.0"),

@@ -11,13 +11,14 @@
 ;;
 ;; What is drawn is no matter of undo: the person's own undo skips it.
 ;;
-;; Requires `smith-markdown', `smith-options', `smith-part' and `smith-render'
-;; of this package, and must not require more.
+;; Requires `smith-label', `smith-markdown', `smith-options', `smith-part' and
+;; `smith-render' of this package, and must not require more.
 
 ;;; Code:
 
 (require 'cl-lib)
 (require 'seq)
+(require 'smith-label)
 (require 'smith-markdown)
 (require 'smith-options)
 (require 'smith-part)
@@ -115,6 +116,8 @@ It is looked for from the end, where most that changes is."
   (add-text-properties 0 (length text)
                        (list 'smith-part part 'read-only t 'front-sticky '(read-only))
                        text)
+  (when (smith-render-work-p part)
+    (put-text-property 0 (length text) 'wrap-prefix smith-label-indent text))
   text)
 
 (defun smith-block--insert (part)

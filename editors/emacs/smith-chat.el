@@ -103,6 +103,7 @@ Whatever else you type above the rule goes to the prompt.
               scroll-conservatively 101
               scroll-margin 0
               require-final-newline nil
+              filter-buffer-substring-function #'smith-chat--plain
               completion-at-point-functions '(smith-complete-at-point)
               mode-line-format smith-chat--mode-line)
   ;; What is folded shows as this.
@@ -113,6 +114,10 @@ Whatever else you type above the rule goes to the prompt.
   (setq smith-input-start (copy-marker (point-max)))
   (add-hook 'window-size-change-functions #'smith-chat--fit nil t)
   (buffer-enable-undo))
+
+(defun smith-chat--plain (beg end delete)
+  "Return the text from BEG to END as it is copied; DELETE it if that is non-nil."
+  (substring-no-properties (buffer-substring--filter beg end delete)))
 
 (defun smith-chat--status ()
   "Return the status in the mode line of this buffer."

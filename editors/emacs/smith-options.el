@@ -34,7 +34,7 @@
   "Whether the output of tool calls and the thinking are folded."
   :type 'boolean)
 
-(defface smith-added '((t :inherit diff-added)) "Lines that an edit adds.")
+(defface smith-added '((t :inherit success :weight normal)) "Lines that an edit adds.")
 (defface smith-code '((t :inherit font-lock-constant-face)) "Code in a line.")
 (defface smith-code-block
   '((((background dark)) :inherit fixed-pitch :background "#262626" :extend t)
@@ -44,7 +44,7 @@
 (defface smith-failed '((t :inherit error)) "What went wrong.")
 (defface smith-heading '((t :inherit font-lock-keyword-face :weight bold)) "Headings.")
 (defface smith-hint '((t :inherit font-lock-doc-face)) "Keys that answer.")
-(defface smith-hunk '((t :inherit diff-hunk-header)) "Beginning of a hunk.")
+(defface smith-hunk '((t :inherit font-lock-type-face)) "Beginning of a hunk.")
 (defface smith-info '((t :inherit shadow)) "News.")
 (defface smith-link '((t :inherit link)) "Links.")
 (defface smith-list '((t :inherit font-lock-builtin-face)) "Signs of a list.")
@@ -54,7 +54,7 @@
   "What the person said.")
 (defface smith-question '((t :inherit warning)) "What the agent asks.")
 (defface smith-quote '((t :inherit font-lock-comment-face)) "Quoted lines.")
-(defface smith-removed '((t :inherit diff-removed)) "Lines that an edit removes.")
+(defface smith-removed '((t :inherit error :weight normal)) "Lines that an edit removes.")
 (defface smith-rule '((t :inherit shadow :underline t :extend t))
   "The rule above what is typed.")
 (defface smith-running '((t :inherit font-lock-type-face)) "What is going on.")

@@ -70,14 +70,14 @@ the others.")
   "Return how many blank lines stand between two parts."
   1)
 
-(defun smith-render--work-p (part)
+(defun smith-render-work-p (part)
   "Return non-nil if PART belongs to others like it without a blank line between."
   (or (smith-part-call-p part) (smith-part-question-p part)
       (smith-part-thinking-p part)))
 
 (cl-defmethod smith-render-gap ((previous smith-part) (part smith-part))
   "Return how many blank lines stand between PREVIOUS and PART."
-  (if (and (smith-render--work-p previous) (smith-render--work-p part)) 0 1))
+  (if (and (smith-render-work-p previous) (smith-render-work-p part)) 0 1))
 
 (cl-defmethod smith-render-gap ((_previous null) (_part smith-part))
   "Before the first part there are none."

@@ -15,6 +15,7 @@ from smith_server.cli.streams import FAILED
 from smith_server.config.paths import Places
 from smith_server.core.errors import AgentFailure
 from smith_server.core.events import Envelope
+from smith_server.core.printable import printable
 from smith_server.runtime.services import Services
 from smith_server.tui.app import Surroundings, TerminalSession
 
@@ -36,7 +37,6 @@ class _Drawn:
         self._words = words
         self._answers = answers
         self._modes = termios.tcgetattr(0)
-        self._early: list[Envelope] = []
         self._face: TerminalSession | None = None
         self._options = options_from(words, resume=words.resume or None)
 
@@ -48,7 +48,7 @@ class _Drawn:
             async with opened(self._options, Terminal(is_attended=True)) as services:
                 face = await self._talk(services)
         except AgentFailure as problem:
-            sys.stderr.write(f"smith: {problem.error.message}\n")
+            sys.stderr.write(f"smith: {printable(problem.error.message)}\n")
             return stop.code or FAILED
         face.finish()
         if face.session.talk.messages:
@@ -56,13 +56,15 @@ class _Drawn:
         return stop.code or face.code
 
     async def _talk(self, services: Services) -> TerminalSession:
-        services.bus.subscribe(self._early.append)
-        session = await services.session("", here(project=True))
+        early: list[Envelope] = []
+        unheard = services.bus.subscribe(early.append)
+        session = await services.sessions.get("", here(project=True))
         face = self._face = TerminalSession(services, session, self._around())
         if self._words.resume and not session.talk.messages:
             face.say("This project has no conversation to go on with; this is a new one.")
         await services.bus.told()
-        for envelope in self._early:
+        unheard()
+        for envelope in early:
             face.take(envelope)
         services.bus.subscribe(face.take)
         services.warm(session.root)

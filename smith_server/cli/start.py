@@ -62,7 +62,7 @@ async def opened(options: Options, face: Face) -> AsyncIterator[Services]:
 
 async def begun(services: Services, words: argparse.Namespace, output: Output) -> Session:
     """The conversation of the project to talk in: a new one, or with `-c` the last one."""
-    session = await services.session("", here(project=True))
+    session = await services.sessions.get("", here(project=True))
     if words.resume and not session.talk.messages:
         output.note("smith: this project has no conversation to go on with; this is a new one.")
     return session

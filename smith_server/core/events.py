@@ -43,6 +43,12 @@ class SessionFailed(Event, frozen=True, tag="session_failed"):
     error: AgentError
 
 
+class ConfigChanged(Event, frozen=True, tag="config_changed"):
+    """A setting was changed at run time; it holds from the next turn on."""
+
+    path: str
+
+
 class ConversationChanged(Event, frozen=True, tag="conversation_changed"):
     """What is stored of a conversation changed otherwise than by a turn.
 

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import importlib.util
-import secrets
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -75,7 +75,7 @@ class LocalModel:
             *command, stdin=pipe, stdout=pipe, stderr=null, env=self._environ, start_new_session=True
         )
         assert child.stdin is not None and child.stdout is not None
-        key = secrets.token_urlsafe(24)
+        key = os.urandom(24).hex()
         address = b""
         with contextlib.suppress(TimeoutError, OSError):
             child.stdin.write(f"{key}\n".encode())

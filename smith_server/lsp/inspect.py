@@ -34,7 +34,7 @@ class Inspect:
         if args.op not in OPERATIONS:
             known = ", ".join(OPERATIONS)
             raise failure("schema", "invalid_arguments", f"op {args.op!r} is not one of {known}")
-        session = await self._services.session(args.conversation, self._roots.first())
+        session = await self._services.sessions.get(args.conversation, self._roots.first())
         return {"conversation": session.id, **await getattr(self, f"_{args.op}")(session, args)}
 
     async def _list(self, session: Session, args: InspectArguments) -> dict[str, Any]:

@@ -116,7 +116,7 @@ class Turns:
     async def steer(self, argument: dict[str, Any], arrival: Arrival) -> Any:
         """Say something to the running turn; without one it is the next prompt."""
         args = decode(argument, SteerArguments)
-        session = await self._services.session(args.conversation, self._roots.first())
+        session = await self._services.sessions.get(args.conversation, self._roots.first())
         name = await session.steer(args.text)
         return {"conversation": session.id, "turn": session.turn, "id": name}
 
@@ -151,7 +151,7 @@ class Turns:
         path = uri_path(args.context.uri) if args.context.uri else None
         root = self._roots.of(path) if path else None
         root = root or self._roots.of(_cwd(args.context)) or self._roots.first()
-        return await self._services.session(args.conversation, root)
+        return await self._services.sessions.get(args.conversation, root)
 
     def _progress(self, session: Session, token: str | int | None) -> Callable[[], None]:
         """Standard progress of a turn; the answer ends it."""

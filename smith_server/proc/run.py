@@ -19,6 +19,7 @@ from smith_server.proc.ending import end
 from smith_server.proc.environment import environment
 from smith_server.proc.guard import Guard
 from smith_server.proc.living import Process, living
+from smith_server.proc.looking import Lookout
 from smith_server.proc.output import Kept, Output
 
 CANCEL_GRACE = 0.5
@@ -62,6 +63,8 @@ class Processes:
         self._started = 0
         self._running: set[Child] = set()
         self._left: set[Child] = set()
+        self.lookout = Lookout(guard)
+        """For programs of ours that only look."""
 
     def start(self, command: Command, take: TakeBytes) -> "Running":
         """Start `command`, whose output goes to `take`, raw, as it comes. Raises `ToolRefusal` when that fails.

@@ -46,6 +46,7 @@ from smith_server.runtime.spending import catch_up
 from smith_server.runtime.view import WindowView, rules_of
 from smith_server.runtime.web import web
 from smith_server.tools.bash import Bash, Limits
+from smith_server.tools.exploring import Around
 from smith_server.tools.registry import Parts, Shell
 from smith_server.tools.report import ReportTool
 from smith_server.workspace.paths import locate
@@ -249,6 +250,7 @@ class Assembler:
         prepare = partial(self._child, kept)
         return Parts(
             texts,
+            self._around(actor, kept, texts),
             shell,
             web(settings, self._environ, handles.tool.wire),
             scratchpad,
@@ -257,6 +259,12 @@ class Assembler:
             Todos(handles.persistence, actor.conversation, actor.job, actor.emit),
             cast(ReportKind, actor.role.row) if actor.job else None,
         )
+
+    def _around(self, actor: Actor, kept: Kept, texts: Texts) -> Around:
+        tool, home = self._handles.tool, Path(self._environ.get("HOME", "/"))
+        deny = actor.settings.approval.deny
+        created = partial(tuple, texts.created)
+        return Around(tool.processes.lookout, kept.editor, deny, actor.root, home, created, tool.known)
 
     def _memory(self, scope: Scope) -> ProjectMemory | None:
         return ProjectMemory(self._handles.persistence, scope.project_id) if scope.project_id else None

@@ -84,7 +84,7 @@ async def _model(making: Making) -> Providers:
 async def _tool(making: Making) -> Toolbox:
     own = making.made.config.own.settings
     hidden = set(secrets.variables_of(own)).difference(own.bash.allowed_keys)
-    return Toolbox(hidden, making.started.places.jobs)
+    return Toolbox(hidden, making.started.places.jobs, making.started.places.cache_folder)
 
 
 async def _dispatch(making: Making) -> Dispatching:

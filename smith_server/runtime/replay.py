@@ -230,8 +230,6 @@ def _report(result: ToolMessage | None, child: Job) -> tuple[str, str]:
 
 def _shown(message: Message) -> Iterable[Event]:
     match message:
-        case UserMessage(aside=True):
-            return [MessageAdded(message=message)]
         case UserMessage():
             return [MessageAdded(message=message)]
         case AssistantMessage():

@@ -21,7 +21,7 @@ from smith_server.core.scope import TurnInput
 from smith_server.core.todos import Todo
 from smith_server.runtime.assemble import Assembler
 from smith_server.runtime.bus import Bus
-from smith_server.runtime.conversations import Opened
+from smith_server.runtime.conversations import Opened, Standing
 from smith_server.runtime.following import Following
 from smith_server.runtime.handles import Handles
 from smith_server.runtime.journal import Journal
@@ -35,6 +35,7 @@ from smith_server.store.lease import Lease, facts
 
 T = TypeVar("T")
 
+_STANDING_SECONDS = 0.25
 _TRIES = 3
 """How often a page is read again because something was added while it was read."""
 
@@ -223,7 +224,7 @@ class Sessions:
         if known is None or (known.busy and known.life.status == "running"):
             return known
         held = self._stage.journal.leases.get(name)
-        standing = await self._shelf.standing(held, known.holder)
+        standing = await self._standing(held, known.holder)
         if standing == "same" and known.life.status == "running":
             return known
         if standing == "lost" and held is not None and known.life.status == "running":
@@ -231,12 +232,21 @@ class Sessions:
         await self._put_away(known)
         return None
 
+    async def _standing(self, held: Lease | None, holder: Lease | None) -> Standing:
+        """What became of a conversation; a store that does not answer holds nobody back, writing finds out as well."""
+        asked = asyncio.ensure_future(self._shelf.standing(held, holder))
+        await asyncio.wait([asked], timeout=_STANDING_SECONDS)
+        if asked.done() and asked.exception() is None:
+            return asked.result()
+        asked.add_done_callback(lambda late: late.cancelled() or late.exception())
+        return "same"
+
     async def _put_away(self, session: Session, reason: str = "") -> None:
         """Forget an open conversation; it may be opened again."""
         if session.busy:
             raise failure("policy", "turn_active", "A turn is running. Cancel it first.")
         await session.close(reason)
-        await self._stage.handles.tool.jobs(session.id).close()
+        await self._stage.handles.tool.forget_jobs(session.id)
         if reason:
             self.post(session.id, SessionStopped(reason=reason))
         await self._stage.bus.told()

@@ -12,6 +12,7 @@ from smith_server.proc.guard import Guard
 from smith_server.proc.jobs import Jobs
 from smith_server.proc.log import LogFolder
 from smith_server.proc.run import Processes
+from smith_server.tools.exploring import Known
 from smith_server.tools.registry import Parts, all_tools
 from smith_server.tools.web_http import Wire
 
@@ -19,11 +20,13 @@ from smith_server.tools.web_http import Wire
 class Toolbox:
     """Holds what runs commands and what fetches pages.
 
-    `hidden` names variables whose values no command may see, `logs` is where jobs write.
+    `hidden` names variables whose values no command may see, `logs` is where jobs write, `cache` where
+    definitions are kept that were found (None: nowhere).
     """
 
-    def __init__(self, hidden: Collection[str], logs: Path) -> None:
+    def __init__(self, hidden: Collection[str], logs: Path, cache: Path | None = None) -> None:
         self.wire = Wire()
+        self.known = Known(cache / "symbols" if cache is not None else None)
         self._logs = LogFolder(logs)
         self._jobs: dict[str, Jobs] = {}
         self._guard = Guard()
@@ -47,6 +50,11 @@ class Toolbox:
         if conversation not in self._jobs:
             self._jobs[conversation] = Jobs(self.processes, self._logs, f"{conversation}-")
         return self._jobs[conversation]
+
+    async def forget_jobs(self, conversation: str) -> None:
+        """A conversation is not open any more: end what runs in its background."""
+        if (jobs := self._jobs.pop(conversation, None)) is not None:
+            await jobs.close()
 
     async def end_jobs(self) -> None:
         """End every command in the background."""

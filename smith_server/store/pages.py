@@ -19,7 +19,7 @@ _START = (
 )
 _SAID = (
     "SELECT n, job, record FROM message WHERE conversation = ?1 AND turn >= ?2 AND turn <= ?3"
-    " AND (job <> '' OR (turn, seq) < (?3, ?4)) ORDER BY turn, n"
+    " AND iif(job = '', (turn, seq) < (?3, ?4), turn < ?3 OR ?5) ORDER BY turn, n"
 )
 _FIRST = "SELECT seq FROM message WHERE conversation = ? AND job = '' AND turn = ? ORDER BY seq LIMIT 1"
 _EARLIER = "SELECT 1 FROM message WHERE conversation = ? AND job = '' AND turn < ? LIMIT 1"
@@ -58,7 +58,9 @@ def page(connection: apsw.Connection, conversation: str, *, limit: int, before: 
     """
     end = message_key(before) if before else _LAST
     first = connection.execute(_START, (conversation, *end, max(1, limit) - 1)).get
-    rows = connection.execute(_SAID, (conversation, first or 0, *end))
+    begins = connection.execute(_FIRST, (conversation, end[0])).get
+    # Children of the turn that `before` belongs to come with its beginning.
+    rows = connection.execute(_SAID, (conversation, first or 0, *end, begins is not None and begins < end[1]))
     said = tuple(_readable(rows))
     numbers = sorted({message_key(each.message.id)[0] for each in said})
     return Page(

@@ -11,8 +11,15 @@ from smith_server.proc.jobs import Jobs, Owner
 from smith_server.tools.bash import Bash, Limits
 from smith_server.tools.bash_kill import BashKill
 from smith_server.tools.bash_output import BashOutput
+from smith_server.tools.code_files import CodeFiles
+from smith_server.tools.code_grep import CodeGrep
+from smith_server.tools.code_map import CodeMap
+from smith_server.tools.code_outline import CodeOutline
+from smith_server.tools.code_symbols import CodeSymbols
 from smith_server.tools.dispatch import Dispatch
 from smith_server.tools.edit import Edit
+from smith_server.tools.exploring import Around, Exploring
+from smith_server.tools.git import Git
 from smith_server.tools.note import Note
 from smith_server.tools.read import Read
 from smith_server.tools.recall import Recall
@@ -24,6 +31,7 @@ from smith_server.tools.web_fetch import WebFetch
 from smith_server.tools.web_guard import Guard
 from smith_server.tools.web_search import WebSearch
 from smith_server.tools.write import Write
+from smith_server.workspace.git import Git as GitReader
 from smith_server.workspace.texts import Texts
 
 
@@ -50,6 +58,7 @@ class Parts(Struct, frozen=True):
     """
 
     texts: Texts
+    around: Around
     shell: Shell
     web: Web
     scratchpad: Scratchpad
@@ -61,11 +70,18 @@ class Parts(Struct, frozen=True):
 
 def all_tools(parts: Parts) -> Mapping[str, Tool]:
     """Every tool; the order never changes, so that a provider's cache of the list holds."""
+    exploring = Exploring(parts.around)
     tools: list[Tool] = [
         Read(parts.texts),
         Edit(parts.texts),
         Replace(parts.texts),
         Write(parts.texts),
+        CodeMap(exploring),
+        CodeGrep(exploring),
+        CodeFiles(exploring),
+        CodeSymbols(exploring),
+        CodeOutline(exploring),
+        Git(GitReader(parts.around.lookout)),
         Bash(parts.shell.jobs, parts.shell.owner, parts.shell.limits),
         BashOutput(parts.shell.jobs),
         BashKill(parts.shell.jobs),

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import ipaddress
 import socket
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
@@ -57,10 +58,26 @@ class Page(Struct, frozen=True):
 
 
 async def look_up(host: str) -> Sequence[str]:
-    """Ask the system."""
+    """Ask the system, on a thread that nobody has to wait for when the process ends."""
     loop = asyncio.get_running_loop()
+    answer: asyncio.Future[Sequence[str]] = loop.create_future()
+
+    def settle(found: Sequence[str]) -> None:
+        if not answer.done():
+            answer.set_result(found)
+
+    def ask() -> None:
+        found = _addresses(host)
+        with contextlib.suppress(RuntimeError):  # the loop is closed, so nobody waits
+            loop.call_soon_threadsafe(settle, found)
+
+    threading.Thread(target=ask, name=f"look up {host}", daemon=True).start()
+    return await answer
+
+
+def _addresses(host: str) -> Sequence[str]:
     try:
-        found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return ()
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))

@@ -273,7 +273,7 @@ class TerminalSession:
             self._page(result.title, result.page.split("\n"))
         if result.data.get("quit"):
             self.leave()
-        chosen = self._services.known(str(result.data.get("conversation", "")))
+        chosen = self._services.sessions.known(str(result.data.get("conversation", "")))
         if chosen is not None and chosen is not self.session:
             self._above += self._talk_transcript.finished(self._tty.size().columns)
             self._open(chosen)

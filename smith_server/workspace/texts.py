@@ -83,6 +83,8 @@ class Texts:
         self._ledger = Ledger()
         self._unsettled: dict[Path, _Pending] = {}
         self._swept: set[Path] = set()
+        self.created: list[Path] = []
+        """The files that were made here, in order."""
 
     async def read(self, place: Place) -> View:
         """The text at `place`, which from now on counts as known. Raises what `read_file` raises, and `binary_file`."""
@@ -200,6 +202,8 @@ class Texts:
                 raise
             raise mismatch(await self._ground(place), plan.edit, plan.base) from problem
         self._note(plan)
+        if plan.created:
+            self.created.append(place.real)
         return plan
 
     def _write(self, plan: Plan) -> None:

@@ -23,6 +23,7 @@ HEAVY = {
     "pygls",
     "pynvim",
     "rich",
+    "tree_sitter",
 }
 
 

@@ -29,6 +29,7 @@ EVENTS: tuple[Event, ...] = (
     events.PromptTaken(id="q2"),
     events.PromptDropped(id="q1", text="and then"),
     events.ConversationChanged(change="renamed", title="Fix it"),
+    events.ConfigChanged(path="default_model"),
     events.TurnStarted(text="fix it"),
     events.RequestStarted(model="m", provider="p"),
     events.RequestFinished(usage=USED, duration_ms=7),

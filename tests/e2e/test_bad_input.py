@@ -224,7 +224,9 @@ async def test_an_unknown_tool_is_told_to_the_model_with_the_known_ones(world: W
     done = await smith(world, "run", "--json", "try it")
     finished = done.only("tool_finished")[0]
     assert (done.code, finished["code"]) == (0, "unknown_tool")
-    assert "bash, bash_kill, bash_output, dispatch, edit, note, read, recall, record" in finished["result"]
+    known = finished["result"].partition("The tools are: ")[2].rstrip(".").split(", ")
+    assert known == sorted(known)
+    assert {"bash", "bash_output", "code_grep", "dispatch", "edit", "note", "read", "recall", "record"} <= set(known)
     assert_paired(model.requests[-1].body["messages"])
 
 

@@ -43,7 +43,7 @@ class Emacs:
             stdin=terminal,
             stdout=terminal,
             stderr=terminal,
-            preexec_fn=_own_terminal,
+            preexec_fn=own_terminal,
         )
         os.close(terminal)
         self._screen = threading.Thread(target=self._read_screen, daemon=True)
@@ -109,6 +109,7 @@ class Emacs:
         self.lisp(f"(insert {quoted(text)})")
 
 
-def _own_terminal() -> None:
+def own_terminal() -> None:
+    """Lets a new process have its standard input as its terminal."""
     os.setsid()
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)

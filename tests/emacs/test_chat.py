@@ -188,6 +188,17 @@ def test_the_answer_above_the_prompt_cannot_be_edited(emacs: Emacs, server: Test
     assert chat.shows(*whole[:3], "more words")
 
 
+def test_what_is_copied_from_an_answer_can_be_changed_in_the_prompt(
+    emacs: Emacs, server: TestServer, chat: Chat
+) -> None:
+    turn(server, "go")
+    say(server, "**answer**")
+    chat.holds("answer")
+    emacs.keys(ESC + "<\x0e\x0e\x00\x05" + ESC + "w" + ESC + ">\x19\x7f\x7f!")
+    assert chat.types("**answer!")
+    assert chat.lisp("(text-properties-at smith-input-start)") is None
+
+
 def test_undo_in_the_prompt_never_reaches_the_answer(emacs: Emacs, server: TestServer, chat: Chat) -> None:
     turn(server, "go")
     say(server, "answer")

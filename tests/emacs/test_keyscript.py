@@ -57,3 +57,15 @@ def test_what_was_typed_does_not_depend_on_the_agents_edits(
     assert outcomes["deferred"] > 5
     assert len(KINDS) >= 24
     assert len(keyscript.script(seed)) == BLOCKS
+
+
+def test_without_the_question_whether_the_editor_is_ready_the_same_keys_do_harm(
+    emacs: Emacs, server: TestServer, project: Path
+) -> None:
+    expected = alone(emacs, project, SEEDS[0])
+    emacs.lisp("(ignore (fset 'smith-ready-obstacle #'ignore))")
+    try:
+        found, _ = together(emacs, server, project, SEEDS[0])
+    except AssertionError:
+        found = ["the keys led where nobody meant to go"]
+    assert found != expected

@@ -31,7 +31,7 @@ pytestmark = [
 ]
 SECONDS = 300.0
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
-REQUEST = Request("gemma", "Be brief.", (UserMessage("1", "Tell me about the sea."),), (), 24)
+REQUEST = Request("gemma", "Be brief.", (UserMessage("1", "Tell me about the sea."),), (), 12)
 
 
 def at(served: Served, name: str) -> Preset:

@@ -1,16 +1,120 @@
-"""Stored messages as the events that would have shown them."""
+from typing import Any
 
-from smith_server.core.events import MessageAdded, TurnCompleted, TurnStarted
-from smith_server.core.messages import AssistantMessage, Text, UserMessage
-from smith_server.runtime.replay import as_events
+import pytest
+
+from smith_server.core.events import DispatchFinished, Envelope, TurnCompleted, TurnFailed, TurnStarted
+from smith_server.core.messages import AssistantMessage, Call, Message, Text, ToolMessage, Usage, UserMessage
+from smith_server.runtime.replay import Replay, newest
+from smith_server.store.jobs import Job
+from smith_server.store.pages import Said, TurnFacts
+from smith_server.store.turns import TurnRow, TurnState
+
+TURN = "t000001"
 
 
-def test_a_word_of_smith_to_the_model_begins_no_turn_and_shows_nothing() -> None:
-    said = UserMessage("t000001.0001", "do it")
-    half = AssistantMessage("t000001.0002", (Text("one, "),), "m", "max_tokens")
-    aside = UserMessage("t000001.0003", "[Go on.]", aside=True)
-    rest = AssistantMessage("t000001.0004", (Text("two"),), "m")
-    events = [event for _, event in as_events([said, half, aside, rest])]
-    assert [event for event in events if isinstance(event, TurnStarted)] == [TurnStarted(text="do it")]
-    assert MessageAdded(message=aside) in events
-    assert isinstance(events[-1], TurnCompleted)
+def row(state: TurnState, **record: Any) -> TurnRow:
+    return TurnRow(TURN, state, "go", "m", "p", 1.0, 2.0, record)
+
+
+def job(name: str, call: str, parent: str = "", state: TurnState = "completed") -> Job:
+    return Job(name, TURN, parent, call, "worker", 2 if parent else 1, state, f"do {name}", "m", 1.0, 2.0)
+
+
+def user(seq: int = 1, turn: str = TURN) -> UserMessage:
+    return UserMessage(f"{turn}.{seq:04d}", "go")
+
+
+def asking(seq: int, *calls: str) -> AssistantMessage:
+    return AssistantMessage(f"{TURN}.{seq:04d}", tuple(Call(each, "dispatch", '{"task": "it"}') for each in calls))
+
+
+def answer(seq: int, call: str, content: str = '{"status": "partial", "summary": "half"}') -> ToolMessage:
+    return ToolMessage(f"{TURN}.{seq:04d}", call, "dispatch", content)
+
+
+def told(facts: TurnFacts, *said: tuple[str, Message]) -> list[Envelope]:
+    replay = Replay("c", {TURN: facts})
+    events = [event for job, message in said for event in replay.said(Said(message, job))]
+    return [*events, *replay.rest()]
+
+
+def kinds(events: list[Envelope]) -> list[tuple[str, str]]:
+    return [(each.job, type(each.event).__name__) for each in events]
+
+
+@pytest.mark.parametrize(
+    ("state", "record", "event"),
+    [
+        ("completed", {}, TurnCompleted(usage=Usage(requests=3))),
+        ("completed", {"stop_reason": "budget_exhausted"}, TurnCompleted("budget_exhausted", Usage(requests=3))),
+    ],
+    ids=["completed", "budget"],
+)
+def test_a_turn_ends_as_it_did(state: TurnState, record: dict[str, Any], event: Any) -> None:
+    facts = TurnFacts(row(state, **record), (), {"parent": Usage(requests=3)})
+    assert told(facts, ("", user()))[-1] == Envelope("c", TURN, event)
+
+
+def test_why_a_turn_failed_is_told() -> None:
+    facts = TurnFacts(row("error", kind="protocol", code="output_limit", message="Too long."))
+    end = told(facts, ("", user()))[-1].event
+    assert isinstance(end, TurnFailed)
+    assert (end.error.kind, end.error.code, end.error.message) == ("protocol", "output_limit", "Too long.")
+
+
+def test_a_turn_that_goes_on_has_no_end_and_one_that_something_followed_has() -> None:
+    facts = TurnFacts(row("open"))
+    assert kinds(told(facts, ("", user()))) == [("", "TurnStarted"), ("", "MessageAdded")]
+    followed = told(facts, ("", user()), ("", user(turn="t000002")))
+    assert [type(each.event).__name__ for each in followed[:4]] == [
+        "TurnStarted",
+        "MessageAdded",
+        "TurnFailed",
+        "TurnStarted",
+    ]
+
+
+def test_children_begin_with_their_first_message_and_end_with_the_result_of_their_call() -> None:
+    facts = TurnFacts(row("completed"), (job("k1", "a"), job("k2", "b"), job("n1", "x", "k1")))
+    events = told(
+        facts,
+        ("", user()),
+        ("", asking(2, "a", "b")),
+        ("k1", user()),
+        ("k2", user()),
+        ("n1", user()),
+        ("", answer(3, "a")),
+        ("", answer(4, "b", "not a report")),
+    )
+    ended = [(each.job, each.event) for each in events if isinstance(each.event, DispatchFinished)]
+    assert ended == [
+        ("k1", DispatchFinished("n1", "worker", "ok", "")),
+        ("", DispatchFinished("k1", "worker", "partial", "half")),
+        ("", DispatchFinished("k2", "worker", "ok", "")),
+    ]
+    nested = next(each for each in events if each.job == "n1")
+    assert (nested.event, nested.call, nested.role, nested.parent) == (TurnStarted(text="do n1"), "x", "worker", "k1")
+    assert kinds(events)[-2:] == [("", "MessageAdded"), ("", "TurnCompleted")]
+
+
+def test_a_child_of_which_nothing_is_known_is_told_as_far_as_it_goes() -> None:
+    events = told(
+        TurnFacts(row("completed")),
+        ("", user()),
+        ("lost", user()),
+        ("", AssistantMessage(f"{TURN}.0002", (Text("x"),))),
+    )
+    assert kinds(events) == [
+        ("", "TurnStarted"),
+        ("", "MessageAdded"),
+        ("lost", "MessageAdded"),
+        ("", "OutputDelta"),
+        ("", "MessageAdded"),
+        ("", "TurnCompleted"),
+    ]
+
+
+def test_the_newest_turns_are_whole() -> None:
+    messages = [user(seq, f"t00000{turn}") for turn in (1, 2) for seq in (1, 2, 3)]
+    assert newest(messages, 1) == newest(messages, 3) == messages[3:]
+    assert newest(messages, 4) == newest(messages, 9) == messages

@@ -1,6 +1,7 @@
 """Which tools there are, in which order, and what a model is told of them."""
 
 import json
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -9,6 +10,7 @@ from smith_server.core.tool import spec
 from smith_server.policy.matrix import check_tool
 from smith_server.policy.roles import ROLES
 from smith_server.tools.bash import Limits
+from smith_server.tools.exploring import Around, Known
 from smith_server.tools.registry import Parts, Shell, Web, all_tools
 
 ORDER = ["read", "edit", "replace", "write", "bash", "record", "recall", "note", "dispatch"]
@@ -17,7 +19,8 @@ NOTHING = cast(Any, None)
 
 def parts(report: Any = None) -> Parts:
     shell, web = Shell(NOTHING, NOTHING, Limits()), Web(NOTHING, 1)
-    return Parts(NOTHING, shell, web, NOTHING, None, NOTHING, NOTHING, report)
+    around = Around(NOTHING, NOTHING, (), Path("/"), Path("/"), tuple, Known(None))
+    return Parts(NOTHING, around, shell, web, NOTHING, None, NOTHING, NOTHING, report)
 
 
 def test_the_order_of_the_tools_never_changes() -> None:

@@ -12,8 +12,9 @@ import trustme
 
 from smith_server.core.tool import Effect, spec
 from smith_server.tools.web_fetch import WebFetch
-from smith_server.tools.web_guard import Guard
+from smith_server.tools.web_guard import Guard, look_up
 from smith_server.tools.web_http import Wire
+from tests.proc.scene import until
 from tests.tools.calls import call, preview
 from tests.tools.web_server import open_guard, response, serving
 
@@ -198,6 +199,24 @@ async def test_a_body_that_breaks_off_or_crawls_is_shown_as_far_as_it_came(tmp_p
     assert results[0].content.endswith("\n\nbegin\n[the answer broke off here]")
     assert results[1].content.endswith("x\n[the rest did not come within 0.3 s]")
     assert results[2].code == "timeout"
+
+
+async def test_a_fetch_that_is_cancelled_is_over_at_once(tool, tmp_path):
+    async def silent(writer):
+        await asyncio.sleep(5)
+
+    async with serving({"/": silent}) as site:
+        task = asyncio.create_task(call(tool, tmp_path, url=site.url))
+        assert await until(lambda: site.requests)
+        task.cancel()
+        async with asyncio.timeout(1):
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+
+async def test_names_are_looked_up_by_the_system():
+    assert set(await look_up("localhost")) & {"127.0.0.1", "::1"}
+    assert await look_up("x" * 300) == ()
 
 
 BOMB = """

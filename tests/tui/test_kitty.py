@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -66,7 +67,6 @@ def test_the_rain_falls_behind_the_text_and_a_stop_leaves_not_a_pixel(world: Wor
         assert "… dispatch look around" in text
         box = rains(window).getbbox()
         assert box is not None
-        assert box[0] < 10
         assert box[2] < STRIP * window.picture().width
         assert [line for line in window.text().splitlines() if "waiting for" not in line] == text
         process = smith(window)
@@ -104,6 +104,17 @@ def test_leaving_and_being_killed_leave_nothing(world: World) -> None:
         window.until("the one after it", lambda: window.text().count("Enter sends") == 3)
         window.until("no pixel of it", lambda: is_dry(window))
         assert objects(process) == []
+
+
+def test_the_script_takes_a_picture_of_the_terminal(tmp_path: Path) -> None:
+    script = Path(__file__).parents[2] / "tools" / "pictures" / "shots.py"
+    command = [sys.executable, str(script), "--into", str(tmp_path / "pictures"), "terminal"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    picture = Image.open(tmp_path / "pictures" / "terminal.png")
+    green = ImageChops.subtract(picture.split()[1], picture.split()[0]).point(lambda value: 255 * (value > 40))
+    assert picture.size == (960, 600)
+    assert green.histogram()[255] > 3000
 
 
 def cpu(process: int) -> float:

@@ -342,3 +342,33 @@ def test_a_diff_that_has_no_room_can_be_viewed_before_it_is_answered(world: Worl
         terminal.types("y")
         terminal.sees("Done.")
     assert (world.root / "new.txt").read_text() == text
+
+
+def test_earlier_inputs_are_there_in_the_next_session_and_for_this_user_alone(world: World) -> None:
+    world.script([{"text": "Hello there.\n"}], loop=True)
+    with Terminal(world) as terminal:
+        terminal.ready()
+        terminal.pastes("the first\nof two lines")
+        terminal.sees("of two lines")
+        terminal.presses("enter")
+        terminal.sees("Hello there.")
+        terminal.ready()
+        terminal.presses("ctrl-d")
+        assert terminal.code() == 0
+    with Terminal(world) as terminal:
+        terminal.ready()
+        terminal.presses("up")
+        terminal.sees("❯ the first\n  of two lines")
+    assert (world.home / "smith" / "history").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_second_signal_ends_at_once_and_gives_the_terminal_back(world: World) -> None:
+    world.settings('[approval]\nmode = "auto"\n')
+    world.script([{"call": "bash", "arguments": {"command": "trap '' TERM; echo begun; sleep 59.25"}}])
+    with Terminal(world) as terminal:
+        terminal.ready()
+        terminal.sends("go")
+        terminal.sees("    begun")
+        terminal.signals(signal.SIGTERM)
+        terminal.signals(signal.SIGTERM)
+        assert terminal.code() == 143

@@ -1,7 +1,7 @@
 """Text as rows: what is finished, what still grows, what markdown becomes."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -97,6 +97,7 @@ def test_a_table_waits_for_its_end() -> None:
 
 
 @given(st.lists(st.sampled_from(LINES), max_size=12), st.lists(st.integers(1, 30), max_size=20))
+@example(["```", "", ""], [5])
 def test_pieces_give_the_same_rows_as_the_whole(lines: list[str], cuts: list[int]) -> None:
     text = "\n".join(lines)
     shown = Shown()

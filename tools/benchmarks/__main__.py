@@ -13,7 +13,19 @@ from benchmarks.bench import QUICK, Bench, Scale
 from benchmarks.figures import Row
 from benchmarks.model import Model
 from benchmarks.place import place
-from benchmarks.rows import editing, growing, lisp, reading, resident, serving, starting, stepping, throughput
+from benchmarks.rows import (
+    comparing,
+    editing,
+    exploring,
+    growing,
+    lisp,
+    reading,
+    resident,
+    serving,
+    starting,
+    stepping,
+    throughput,
+)
 
 Measure = Callable[[Bench], Awaitable[list[Row]]]
 
@@ -33,6 +45,11 @@ MEASURES: tuple[tuple[frozenset[str], Measure], ...] = (
     (frozenset({"17"}), growing.answers),
     (frozenset({"18"}), growing.lengthening),
     (frozenset({"19"}), reading.streams),
+    (frozenset({"20"}), exploring.lines),
+    (frozenset({"21"}), exploring.names),
+    (frozenset({"22"}), exploring.definitions),
+    (frozenset({"23"}), exploring.outlines),
+    (frozenset({"24"}), comparing.recall),
 )
 NOT_MEASURED = {"14": "Neovim's main loop: nothing measures its gaps yet"}
 ALL = frozenset().union(*(rows for rows, _ in MEASURES))
@@ -40,7 +57,7 @@ ALL = frozenset().union(*(rows for rows, _ in MEASURES))
 
 def left_out() -> dict[str, str]:
     """Rows that cannot be measured here, and why."""
-    found = {"13": editing.missing(), "15": lisp.missing()}
+    found = {"13": editing.missing(), "15": lisp.missing(), "24": comparing.missing()}
     return {**{row: why for row, why in found.items() if why}, **NOT_MEASURED}
 
 

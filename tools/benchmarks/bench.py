@@ -14,7 +14,8 @@ class Scale(Struct, frozen=True):
 
     `runs` are processes from start to end, `turns` prompts of one server, `steps` calls of one
     prompt of which the first and the last `window` behind `warm` are compared, `grown` the
-    conversations of a large store, `read` and `long` bytes of a stream.
+    conversations of a large store, `read` and `long` bytes of a stream, `files` those of the generated
+    tree, `compared` how many of each language are.
     """
 
     runs: int = 15
@@ -29,6 +30,10 @@ class Scale(Struct, frozen=True):
     grown: int = 10_000
     read: int = 100_000_000
     long: int = 1_000_000_000
+    files: int = 100_000
+    sources: int = 5_000
+    outline: int = 10_000
+    compared: int = 20
 
 
 QUICK = Scale(
@@ -44,6 +49,10 @@ QUICK = Scale(
     grown=20,
     read=1_000_000,
     long=2_000_000,
+    files=300,
+    sources=20,
+    outline=300,
+    compared=2,
 )
 """Enough to see that everything works; the figures mean nothing."""
 

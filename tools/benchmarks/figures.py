@@ -78,6 +78,12 @@ def at_least(row: str, measure: str, pair: Pair, bar: float) -> Row:
     )
 
 
+def reaching(row: str, measure: str, value: float, limit: float | None, unit: str = "%") -> Row:
+    """A figure that should be at least `limit`, or with none."""
+    bar = f">= {limit:g}" if limit is not None else ""
+    return Row(row, measure, unit, value, None, None, bar, value >= limit if limit is not None else None, (), 1)
+
+
 def within(row: str, measure: str, values: Sequence[float], limit: float | None, unit: str = "ms") -> Row:
     """The median against a fixed limit, or with none."""
     value = statistics.median(values)

@@ -3,6 +3,7 @@
 Another picture is one more function in `SHOTS`.
 """
 
+import argparse
 import os
 import shutil
 import sys
@@ -109,20 +110,27 @@ SHOTS: Mapping[str, tuple[Callable[[Scene, Path], None], Path]] = {
 }
 
 
-def main(names: Sequence[str]) -> int:
-    """Make the pictures named, or all; 1 when one could not be made."""
-    failed = 0
-    TARGET.mkdir(exist_ok=True)
-    for name in names or list(SHOTS):
-        shot, script = SHOTS[name]
-        with tempfile.TemporaryDirectory(prefix="smith-picture-", ignore_cleanup_errors=True) as folder:
-            try:
-                shot(Scene(Path(folder), script), TARGET / f"{name}.png")
-                print(f"docs/pictures/{name}.png")
-            except NotSeen as problem:
-                failed = 1
-                print(f"{name}: {problem}", file=sys.stderr)
-    return failed
+def main(arguments: Sequence[str]) -> int:
+    """Make the pictures named, or all, in `docs/pictures` or behind `--into FOLDER`; 1 when one could not be made."""
+    parser = argparse.ArgumentParser(prog="tools/pictures/make")
+    parser.add_argument("names", nargs="*", choices=[[], *SHOTS], help="pictures to make; all without one")
+    parser.add_argument("--into", type=Path, default=TARGET, help="folder for them")
+    words = parser.parse_args(arguments)
+    words.into.mkdir(exist_ok=True)
+    return max([make(name, words.into / f"{name}.png") for name in words.names or SHOTS])
+
+
+def make(name: str, target: Path) -> int:
+    """Make one picture; 1 when it could not be made."""
+    shot, script = SHOTS[name]
+    with tempfile.TemporaryDirectory(prefix="smith-picture-", ignore_cleanup_errors=True) as folder:
+        try:
+            shot(Scene(Path(folder), script), target)
+        except NotSeen as problem:
+            print(f"{name}: {problem}", file=sys.stderr)
+            return 1
+    print(target)
+    return 0
 
 
 if __name__ == "__main__":

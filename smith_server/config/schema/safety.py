@@ -16,7 +16,9 @@ class Approval(Table, frozen=True, kw_only=True):
     ] = "prompt"
     allow: Annotated[Rules, about("Rules for calls that run without a question, as `tool(pattern)`.")] = ()
     ask: Annotated[Rules, about("Rules for calls that are always asked about.", FREE, ADDS)] = ()
-    deny: Annotated[Rules, about("Rules for calls that never run.", FREE, ADDS)] = ()
+    deny: Annotated[
+        Rules, about("Rules for calls that never run; so far they keep files out of searches only.", FREE, ADDS)
+    ] = ()
     allowlist: Annotated[
         tuple[str, ...], about("Commands that run without a question: the older spelling of `bash(…)` in `allow`.")
     ] = ()

@@ -5,7 +5,6 @@ NO_EFFECT_YET = frozenset(
         "approval.allow",
         "approval.allowlist",
         "approval.ask",
-        "approval.deny",
         "approval.protected",
         "checkpoints",
         "defaults.mode",

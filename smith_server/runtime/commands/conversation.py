@@ -11,18 +11,26 @@ from smith_server.runtime.session import Session
 async def new(rest: str, session: Session, services: Services) -> Result:
     """Begin a new conversation of the same project; it is the one that is resumed from now on."""
     _idle(session)
-    fresh = await services.new_session(session.root)
+    fresh = await services.sessions.new(session.root)
     return Result("A new conversation.", {"conversation": fresh.id})
 
 
 async def load(rest: str, session: Session, services: Services) -> Result:
-    """Go on with a stored conversation, by its id or the beginning of it."""
-    if not rest:
+    """Go on with a stored conversation, by its id or the beginning of it; `--here` lets it work in this folder."""
+    beginning = rest.removeprefix("--here").strip()
+    if not beginning:
         return await history("", session, services)
     _idle(session)
-    name = (await services.library.find(rest, session.root)).id
-    found = await services.session(name, session.root)
+    name = (await services.library.find(beginning)).id
+    found = await services.sessions.get(name, session.root, here=rest.startswith("--here"))
     return Result(f"Conversation {found.id}.", {"conversation": found.id})
+
+
+async def fork(rest: str, session: Session, services: Services) -> Result:
+    """Go on in a copy of this conversation; the original stays as it is."""
+    _idle(session)
+    copy = await services.sessions.fork(session.id)
+    return Result(f"This is a copy of {session.id[:8]}.", {"conversation": copy.id})
 
 
 async def resume(rest: str, session: Session, services: Services) -> Result:
@@ -33,7 +41,7 @@ async def resume(rest: str, session: Session, services: Services) -> Result:
     others = [row for row in await services.library.listed(session.root, 2) if row.id != session.id]
     if not others:
         return Result("There is no other conversation in this project.")
-    found = await services.session(others[0].id, session.root)
+    found = await services.sessions.get(others[0].id, session.root)
     return Result(f"Conversation {found.id}: {others[0].title}", {"conversation": found.id})
 
 
@@ -92,7 +100,7 @@ async def rename(rest: str, session: Session, services: Services) -> Result:
     """Give the conversation another title."""
     if not rest:
         raise failure("schema", "invalid_arguments", "usage: /rename <title>")
-    await services.rename(session.id, rest)
+    await services.sessions.rename(session.id, rest)
     return Result(f"This conversation is called {rest!r}.")
 
 

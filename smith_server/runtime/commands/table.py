@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from msgspec import Struct
 
 from smith_server.core.errors import AgentFailure, failure
+from smith_server.core.events import ConfigChanged
 from smith_server.runtime.commands import arguments, config, conversation, memory, shell, todos, views
 from smith_server.runtime.commands.result import Result
 from smith_server.runtime.completion import Candidate, Completion, fitting, words_before
@@ -23,13 +24,19 @@ class Command(Struct, frozen=True):
 
 
 async def _config(rest: str, session: Session, services: Services) -> Result:
-    return await config.config(rest, session, services.handles.config)
+    result = await config.config(rest, session, services.handles.config)
+    if rest.split()[:1] in (["set"], ["unset"]):
+        session.emit(ConfigChanged(path=result.data["path"]))
+    return result
 
 
 COMMANDS: dict[str, Command] = {
     "help": Command("", "list the commands", lambda rest, session, services: _help()),
     "new": Command("", "begin a new conversation", conversation.new),
-    "load": Command("<conversation>", "go on with another conversation", conversation.load, arguments.conversations),
+    "fork": Command("", "go on in a copy of this conversation", conversation.fork),
+    "load": Command(
+        "[--here] <conversation>", "go on with another conversation", conversation.load, arguments.conversations
+    ),
     "resume": Command(
         "[conversation]",
         "go on with the conversation before this one, or another",

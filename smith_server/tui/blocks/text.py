@@ -54,7 +54,7 @@ def _piece(block: Words, at: int, end: int) -> int | None:
     """Where the piece ends that begins with line `at`; None when that is not known yet."""
     lines, code = block.body.lines, block.body.code
     stop = at + 1
-    if not lines[at].strip() and not code[at]:
+    if not lines[at].strip():
         filled = (after for after in range(at, end) if lines[after].strip())
         return next(filled, None)
     if code[at] or not markdown.is_row(lines[at]):

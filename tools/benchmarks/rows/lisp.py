@@ -84,7 +84,9 @@ async def _floor(bench: Bench) -> Emacs:
     body.write_bytes(bench.model.seen[0].body)
     editor = await Emacs.start(bench.place, "floor", ["-l", str(FLOORS / "editor.el")])
     command = bench.place.floor("relay", bench.model.url, str(body), "rpc")
-    await editor.lisp(f"(ignore (byte-compile 'bench-look) (bench-connect {' '.join(text(word) for word in command)}))")
+    words = " ".join(text(word) for word in command)
+    compiled = "(byte-compile 'bench-look) (byte-compile 'bench-insert)"
+    await editor.lisp(f"(ignore {compiled} (bench-connect {words}))")
     return await _warmed(bench, editor, _FLOOR_SEND)
 
 

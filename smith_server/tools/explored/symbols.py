@@ -1,0 +1,44 @@
+"""Where a name is defined, equal names first."""
+
+import asyncio
+
+from smith_server.codebase.area import Area
+from smith_server.codebase.explorer import Explorer
+from smith_server.codebase.matching import Answer, Place, question
+from smith_server.core.tool import ToolContext, ToolResult
+from smith_server.tools.code_symbols import MOST, SymbolsArguments
+from smith_server.tools.plain import shown
+from smith_server.tools.room import Room, counted
+
+
+async def answer(explorer: Explorer, args: SymbolsArguments, context: ToolContext) -> ToolResult:
+    """Path, lines, kind and first line of each definition; equal names first."""
+    area = await asyncio.to_thread(explorer.area, args.path, context.cwd)
+    asked = question(args.query, args.kind, args.limit)
+    found = await explorer.symbols(asked, area, context.progress)
+    if not found.places:
+        said = "Nothing of this name is defined here. code_grep finds uses, and text in files without a grammar."
+        return ToolResult("\n".join([said, *_unread(found)]), "none")
+    room = Room(args.limit)
+    for place in found.places:
+        if not room.add(_line(area, place)):
+            break
+    return ToolResult(room.text(_left_out(found, len(room.lines)), *_unread(found)), counted(found.total, "definition"))
+
+
+def _line(area: Area, place: Place) -> str:
+    symbol = place.symbol
+    lines = f"{symbol.line}-{symbol.end}" if symbol.end > symbol.line else str(symbol.line)
+    inside = f" of {shown(symbol.parent)}" if symbol.parent else ""
+    return f"{area.shown(place.path)}:{lines}: {symbol.kind}{inside}: {shown(symbol.text)}"
+
+
+def _left_out(found: Answer, told: int) -> str:
+    left = found.total - told
+    if left <= 0:
+        return ""
+    return f"{counted(left, 'more definition')} left out: narrow query, kind or path, or raise limit (up to {MOST})"
+
+
+def _unread(found: Answer) -> tuple[str, ...]:
+    return (f"[{counted(found.unread, 'file')} could not be looked at in time: name a path]",) if found.unread else ()
