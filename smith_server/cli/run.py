@@ -137,7 +137,7 @@ def exit_code(outcome: TurnOutcome) -> int:
     """What a turn comes to for a shell."""
     code = outcome.error.code if outcome.error is not None else ""
     match outcome.stop_reason:
-        case "budget_exhausted" if code in _LIMITS:
+        case "budget_exhausted" | "error" if code in _LIMITS:
             return _LIMITS[code]
         case "error" | "budget_exhausted":
             return FAILED

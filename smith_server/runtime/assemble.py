@@ -151,8 +151,12 @@ class Assembler:
         return await self._prompt(await self._actor(session, session.root))
 
     async def compact(self, session: Session, token: CancelToken) -> Compaction:
-        """Shorten what is sent of a conversation that no turn is writing. Raises `Cancelled`."""
-        view = await self._own_view(session, token)
+        """Shorten what is sent of a conversation that no turn is writing. Raises `Cancelled`, and a `budget_exhausted`
+        failure `max_cost` when there is no money left for a summary."""
+        turn = await self._own_turn(session, token)
+        if (error := turn.budget.overspent(turn.meter.spent)) is not None:
+            raise AgentFailure(error)
+        view = cast(WindowView, turn.view)
         record = await view.compact(session.talk.messages)
         view.used()
         return record
@@ -162,13 +166,16 @@ class Assembler:
         kept = self._kept.get(session.id)
         # The view of a running turn stays as that turn made it.
         view = kept.view if kept is not None and session.busy else None
-        return (view or await self._own_view(session, CancelToken())).space(session.talk.messages)
+        if view is None:
+            view = cast(WindowView, (await self._own_turn(session, CancelToken())).view)
+        return view.space(session.talk.messages)
 
-    async def _own_view(self, session: Session, token: CancelToken) -> WindowView:
+    async def _own_turn(self, session: Session, token: CancelToken) -> TurnInput:
+        """The input of a turn in which nobody says anything."""
         actor = await self._actor(session, session.root)
         kept = self._keep(session, actor.settings)
-        turn = await self._input(actor, kept, kept.texts, token, _chosen(session))
-        return cast(WindowView, turn.view)
+        await catch_up(kept.account, self._handles.persistence, session.id)
+        return await self._input(actor, kept, kept.texts, token, _chosen(session))
 
     def shell(self, session: Session) -> Bash:
         """Commands of the person: jobs of the conversation, of which the model is told nothing."""

@@ -227,3 +227,16 @@ async def test_sub_agents_are_part_of_what_a_run_used(world: World) -> None:
     last = done.lines[-1]
     assert (last["usage"]["prompt_tokens"], last["usage"]["completion_tokens"]) == (70, 7)
     assert last["cost_usd"] == pytest.approx(70 * 3e-6 + 7 * 15e-6)
+
+
+async def test_a_summary_that_somebody_asks_for_costs_and_is_refused_at_the_limit(world: World) -> None:
+    world.settings(PRICE)
+    for prompt in ("one", "two"):
+        await run(world, prompt, [{"text": "Yes."}, used()])
+    paid = await run(world, "/compact", [{"text": "They agreed."}, DOLLAR])
+    refused = await run(world, "/compact", [{"text": "Never."}], words=("--max-budget-usd=1",))
+    assert (paid.code, refused.code) == (0, 2)
+    assert "max_budget_usd" in refused.err
+    told = await smith(world, "run", "-c", "/usage")
+    assert "summary" in told.out
+    assert "this project: $1.00 today, $1.00 in all" in told.out
