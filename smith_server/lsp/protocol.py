@@ -46,6 +46,7 @@ class Diagnostic(Struct, frozen=True, forbid_unknown_fields=False):
     range: Range
     message: str
     severity: int | None = None
+    code: str | int | None = None
     source: str | None = None
 
 

@@ -29,6 +29,7 @@ from smith_server.runtime.line import Prompt, Ticket
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 
+_SEVERITIES = {each.value: each.name.lower() for each in types.DiagnosticSeverity}
 MOST_TOLD = 4000
 """Characters of an answer that is told in a message."""
 
@@ -200,5 +201,9 @@ def _attached(context: TurnContext, documents: Snapshot) -> str:
 
 
 def _problem(diagnostic: Diagnostic) -> str:
-    source = f" ({diagnostic.source})" if diagnostic.source else ""
-    return f"line {diagnostic.range.start.line + 1}: {diagnostic.message}{source}"
+    kind = _SEVERITIES.get(diagnostic.severity or 0, "")
+    source = f"from {diagnostic.source}" if diagnostic.source else ""
+    code = f"({diagnostic.code})" if diagnostic.code is not None else ""
+    head = " ".join(part for part in (kind, source, code) if part)
+    place = f"line {diagnostic.range.start.line + 1}"
+    return f"{place}: {head}: {diagnostic.message}" if head else f"{place}: {diagnostic.message}"

@@ -172,7 +172,8 @@ async def test_arguments_of_a_turn_hold_for_it_alone_and_unknown_ones_are_refuse
     await client.run("smith.turn", text="fix", role="orchestrator", context=context)
     (prompt, _) = (await client.run("smith.inspect"))["messages"]
     assert prompt["content"]["attached"] == (
-        f"[In the editor: {path}, line 1]\n- line 1: warning from lint (F401): unused"
+        f"[In the editor: {path}, line 1]\n[Problems that the editor shows:]\n"
+        "- line 1: warning from lint (F401): unused"
     )
     assert (await client.run("smith.status"))["sessions"][0]["role"] == "direct"
     assert await refused(client, "smith.turn", text="x", role="worker") == ("policy", "unknown_role")

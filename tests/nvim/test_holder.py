@@ -41,7 +41,7 @@ def chat(editor: TestEditor, server: TestServer, project: Path) -> int:
 def test_what_is_added_elsewhere_is_shown_once_and_the_banner_goes_with_the_holder(
     editor: TestEditor, server: TestServer, chat: int
 ) -> None:
-    assert any("open elsewhere (terminal)" in line for line in editor.lines(chat))
+    until(lambda: any("open elsewhere (terminal)" in line for line in editor.lines(chat)))
     for seq, text in ((40, "An old one."), (41, "A new one.")):
         server.event("llm_output_delta", conversation="A", turn="t1", message=f"m{seq}", text=text, seq=seq)
     until(lambda: "A new one." in editor.lines(chat))
@@ -55,10 +55,10 @@ def test_it_is_gone_on_with(editor: TestEditor, server: TestServer, chat: int, c
     editor.keys(f":Smith {command}<CR>")
     until(lambda: "read-only" not in editor.lua(BAR, chat))
     assert server.commands("smith.conversations")[1] == {"op": op, "conversation": "A"}
-    assert editor.lines(chat)[:3] == ["❯ apples", "", "About apples."]
+    until(lambda: editor.lines(chat)[:3] == ["❯ apples", "", "About apples."])
 
 
 def test_a_deleted_one_makes_room_for_another(editor: TestEditor, server: TestServer, chat: int) -> None:
     editor.keys(":Smith delete<CR>")
+    until(lambda: {"op": "delete", "conversation": "A"} in server.commands("smith.conversations"))
     until(lambda: editor.lines(chat) == [""])
-    assert server.commands("smith.conversations")[1] == {"op": "delete", "conversation": "A"}

@@ -31,15 +31,9 @@ end
 ---@field text string
 ---@field rank integer what has the highest goes first where there is no room
 
----@param link 'none'|'starting'|'ready'|'ended' state of the connection
----@param conversation smith.Conversation?
+---@param conversation smith.Conversation
 ---@return smith.StatusPart[]
-local function parts_of(link, conversation)
-  if link ~= 'ready' then
-    return { { text = link == 'starting' and 'starting' or 'not running', rank = 1 } }
-  elseif not conversation then
-    return { { text = WORDS.idle, rank = 1 } }
-  end
+local function parts_about(conversation)
   local parts = { { text = WORDS[conversation.status] or conversation.status, rank = 1 } }
   local function add(text, rank)
     parts[#parts + 1] = text and { text = text, rank = rank }
@@ -51,6 +45,16 @@ local function parts_of(link, conversation)
   add(#conversation.queue > 0 and ('%d waiting'):format(#conversation.queue) or nil, 2)
   add(conversation.note, 3)
   return parts
+end
+
+---@param link 'none'|'starting'|'ready'|'ended' state of the connection
+---@param conversation smith.Conversation?
+---@return smith.StatusPart[]
+local function parts_of(link, conversation)
+  if link ~= 'ready' then
+    return { { text = link == 'starting' and 'starting' or 'not running', rank = 1 } }
+  end
+  return conversation and parts_about(conversation) or { { text = WORDS.idle, rank = 1 } }
 end
 
 ---@param parts smith.StatusPart[]
