@@ -78,6 +78,10 @@ class Library:
         read = partial(conversations.page, conversation=conversation, limit=limit, before=before or None, job=job)
         return (await self._database.call(read)).messages
 
+    async def last(self, root: Path) -> str:
+        """The id of the conversation to go on with in a project, "" for none."""
+        return await self._database.call(partial(_last, root=str(root)))
+
     async def usage(self, conversation: str) -> Usage:
         """Everything that a conversation has used."""
         return await self._database.call(partial(usage.total, conversation=conversation))
@@ -139,6 +143,11 @@ def _changed(conversation: str, held: Lease | None, change: Callable[..., T], co
         if held is not None:
             lease.require(connection, {conversation: held.token})
         return change(connection, conversation)
+
+
+def _last(connection: apsw.Connection, root: str) -> str:
+    name = conversations.pointer(connection, root)
+    return name if name is not None and conversations.get(connection, name) is not None else ""
 
 
 def _export(connection: apsw.Connection, conversation: str, path: Path) -> int:

@@ -39,7 +39,7 @@ from smith_server.runtime.outcome import CancelOutcome, TurnOutcome, TurnRecord
 from smith_server.store.lease import Lease, facts, named
 
 CANCEL_SECONDS = 0.5
-READ_ONLY = "It is shown here read-only: take it over, or fork it to go on in a copy."
+READ_ONLY = "It is shown here read-only: /take-over goes on with it here, /fork in a copy."
 
 T = TypeVar("T")
 

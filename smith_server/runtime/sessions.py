@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from smith_server.config.layers import unenforced
 from smith_server.core.cancel import CancelToken
 from smith_server.core.conversation import Conversation
 from smith_server.core.errors import AgentError, failure
@@ -294,7 +295,8 @@ class Sessions:
         handles = self._stage.handles
         yield from (warning.message for warning in handles.persistence.warnings)
         yield self._options.places.note
-        yield from handles.config.loaded(root).problems
+        loaded = handles.config.loaded(root)
+        yield from (*loaded.problems, *unenforced(loaded))
 
     def _warn(self, session: Session, texts: Iterable[str]) -> None:
         """Tell what a person has to know, each sentence once."""
@@ -304,5 +306,6 @@ class Sessions:
             self.post(session.id, Notice(level="warning", text=text))
 
     async def _prepare(self, session: Session, prompt: Prompt, token: CancelToken) -> TurnInput:
-        self._warn(session, self._stage.handles.config.loaded(session.root).problems)
+        loaded = self._stage.handles.config.loaded(session.root)
+        self._warn(session, (*loaded.problems, *unenforced(loaded)))
         return await self._stage.assembler.turn_input(session, prompt, token)

@@ -26,6 +26,12 @@ async def load(rest: str, session: Session, services: Services) -> Result:
     return Result(f"Conversation {found.id}.", {"conversation": found.id})
 
 
+async def take_over(rest: str, session: Session, services: Services) -> Result:
+    """Go on here with a conversation that another process writes, unless a turn runs there."""
+    own = await services.sessions.take_over(session.id)
+    return Result("This conversation goes on here.", {"conversation": own.id})
+
+
 async def fork(rest: str, session: Session, services: Services) -> Result:
     """Go on in a copy of this conversation; the original stays as it is."""
     _idle(session)
@@ -76,7 +82,10 @@ async def role(rest: str, session: Session, services: Services) -> Result:
     """Show the role, or take another one for this conversation from the next turn on."""
     names = services.handles.role.user_facing()
     if not rest:
-        return Result(f"{services.role(session).name}  (there are: {', '.join(names)})")
+        own = services.role(session).name
+        known = (services.handles.role.resolve(name) for name in names)
+        rows = [f"{'*' if each.name == own else ' '} {each.name:<14}{each.about}" for each in known]
+        return Result("\n".join(rows))
     if rest not in names:
         raise failure("schema", "invalid_arguments", f"usage: /role [{' | '.join(names)}]")
     session.role = rest
@@ -88,7 +97,8 @@ async def role(rest: str, session: Session, services: Services) -> Result:
 async def model(rest: str, session: Session, services: Services) -> Result:
     """Show the model, or use another one for this conversation from the next request on, also within a turn."""
     if not rest:
-        return Result(session.model or "the configured one")
+        used = services.standing(session.id).model
+        return Result(session.model or used or "The configured one; its name stands in the first answer.")
     provider = await services.handles.model.chosen(services.handles.config.settings(session.root))
     session.model, session.provider = rest, provider
     await services.keep(session)
