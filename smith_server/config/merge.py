@@ -3,8 +3,7 @@
 A bad value costs itself: the next lower layer holds, and the person is told where it is.
 """
 
-import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, Literal
 
@@ -17,12 +16,15 @@ from smith_server.config.schema.field import ADDS, GLOBAL
 from smith_server.config.spellings import SERVICES, Written, written
 from smith_server.config.trees import get, put
 from smith_server.config.values import BadValue, checked, elements, printable
+from smith_server.core.late import late
 
 _GUARDING = ("approval", "hooks", "sandbox")
 _GUARDING_NAMES = ("approval", "sandbox")
 """Tables in which a name that nobody knows may be a misspelled protection; other programs have more hooks."""
 _MOST_HINTS = 20
 _ASKS = "a project may not set it without your consent"
+
+_close_matches: Callable[..., list[str]] = late("difflib:get_close_matches")
 
 Kind = Literal["global", "project", "patch", "other"]
 
@@ -183,7 +185,7 @@ class _Entry:
         if at[-1].lower().endswith(("api_key", "token", "secret", "password")):
             return f"{text}; keys are read from the environment only"
         self._hints -= 1
-        near = difflib.get_close_matches(".".join(at)[:80], _known(), 1) if self._hints >= 0 else []
+        near = _close_matches(".".join(at)[:80], _known(), 1) if self._hints >= 0 else []
         return f"{text}; did you mean `{near[0]}`?" if near else text
 
     def _holds(self, key: Key) -> str:

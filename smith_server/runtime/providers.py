@@ -12,6 +12,7 @@ from msgspec import Struct
 from smith_server.config.schema import Settings
 from smith_server.core.errors import AgentFailure, failure
 from smith_server.core.events import Notice
+from smith_server.core.late import late
 from smith_server.core.ports import Emit, Provider
 from smith_server.llm.catalog import Ask, Catalog
 from smith_server.llm.http import Connections
@@ -20,7 +21,6 @@ from smith_server.llm.model_facts import facts
 from smith_server.llm.presets import PRESETS, Preset, host_of, is_loopback
 from smith_server.llm.probe import answers
 from smith_server.llm.provider import HttpProvider
-from smith_server.llm.scripted import ScriptedProvider
 from smith_server.policy.roles import Role
 from smith_server.runtime.key_command import KeyCommands
 from smith_server.runtime.models import BUILT_IN, Asked, Selected, installed, provider_settings, select_model
@@ -31,7 +31,12 @@ from smith_server.runtime.provider_choice import Choice, Surroundings, choose_pr
 MOST_OUTPUT = 32_000
 """Tokens of one answer that are enough for anything where nobody said how many."""
 
+_REFRESH_SECONDS = 0.3
+"""So much later models are asked about: the first request of a start is not made to wait for that."""
+
 log = logging.getLogger(__name__)
+
+_scripted: Callable[[Path], Provider] = late("smith_server.llm.scripted:ScriptedProvider.of_file")
 
 
 class Wish(Struct, frozen=True):
@@ -72,7 +77,7 @@ class Providers:
         self._local = LocalModel(options.places.cache_folder / WEIGHTS, options.environ)
         self._catalog = Catalog(options.places.cache_folder)
         self._built: dict[tuple[str, str], tuple[Choice, HttpProvider]] = {}
-        self._scripted: ScriptedProvider | None = None
+        self._scripted: Provider | None = None
         self._keys = KeyCommands()
         self._said: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -192,6 +197,7 @@ class Providers:
         task.add_done_callback(self._tasks.discard)
 
     async def _refreshed(self, preset: Preset, ask: Ask) -> None:
+        await asyncio.sleep(_REFRESH_SECONDS)
         try:
             await self._catalog.refresh(preset, ask)
         except AgentFailure as problem:
@@ -205,12 +211,12 @@ class Providers:
             known = self._built[place] = (choice, HttpProvider(choice.preset, self._connections, choice.key))
         return known[1]
 
-    def _script(self) -> ScriptedProvider:
+    def _script(self) -> Provider:
         if self._scripted is None:
             path = self._environ.get("SMITH_SCRIPT", "")
             if not path:
                 raise failure(
                     "policy", "no_script", "The provider `scripted` needs SMITH_SCRIPT, the path of a script."
                 )
-            self._scripted = ScriptedProvider.of_file(Path(path))
+            self._scripted = _scripted(Path(path))
         return self._scripted

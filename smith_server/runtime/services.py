@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smith_server.config import secrets
 from smith_server.core.compaction import Compaction
@@ -29,8 +29,10 @@ from smith_server.runtime.session import Session
 from smith_server.runtime.sessions import Sessions, Stage
 from smith_server.runtime.standing import Standing, Standings
 from smith_server.store.holder import Holder
-from smith_server.store.search import Found
 from smith_server.tools.bash import Bash
+
+if TYPE_CHECKING:
+    from smith_server.store.search import Found
 
 BEAT_SECONDS = 25.0
 
@@ -169,7 +171,7 @@ class Services:
         """What the project of a conversation remembers; None without a project that has an identity."""
         return await self._assembler.memory(session.root)
 
-    async def search(self, words: str, root: Path | None) -> Found:
+    async def search(self, words: str, root: Path | None) -> "Found":
         """What is stored and holds these words, in a project or anywhere (None)."""
         project = (await self._assembler.scope(root)).project_id if root is not None else ""
         return await self.library.search(words, project, root)

@@ -1,22 +1,28 @@
 """Which service searches, and through what pages are fetched: made of the settings and the environment."""
 
 from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
 
 from smith_server.config.schema import Settings
+from smith_server.core.late import late
 from smith_server.tools.registry import Web
 from smith_server.tools.web_engines import Brave, Engine, Linkup, SearXNG, Tavily
-from smith_server.tools.web_guard import Ask, Guard
 from smith_server.tools.web_search import WebSearch
 
+if TYPE_CHECKING:
+    from smith_server.tools.web_guard import Ask
+
+_guard = late("smith_server.tools.web_guard:Guard")
 _LINKUP_KEY = "LINKUP_API_KEY"
 
 
-def web(settings: Settings, environ: Mapping[str, str], wire: Ask) -> Web:
+def web(settings: Settings, environ: Mapping[str, str], wire: "Ask") -> Web:
     """The web as these settings have it."""
     engine = engine_of(settings, environ)
     own = settings.services.tool.web_search
     search = WebSearch(engine, own.max_results or 5, own.timeout or 30.0) if engine is not None else None
-    return Web(Guard(wire, allow_private=settings.web.allow_private), settings.web.max_bytes, search)
+    return Web(partial(_guard, wire, allow_private=settings.web.allow_private), settings.web.max_bytes, search)
 
 
 def engine_of(settings: Settings, environ: Mapping[str, str]) -> Engine | None:

@@ -1,9 +1,12 @@
 """The tools by name, in the order in which a model is told of them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from smith_server.core.late import late
 from smith_server.core.ports import Dispatcher, Memory, Scratchpad, Todos
 from smith_server.core.report import ReportKind
 from smith_server.core.tool import Tool
@@ -28,11 +31,14 @@ from smith_server.tools.replace import Replace
 from smith_server.tools.report import ReportTool
 from smith_server.tools.todo_write import TodoWrite
 from smith_server.tools.web_fetch import WebFetch
-from smith_server.tools.web_guard import Guard
 from smith_server.tools.web_search import WebSearch
 from smith_server.tools.write import Write
-from smith_server.workspace.git import Git as GitReader
 from smith_server.workspace.texts import Texts
+
+if TYPE_CHECKING:
+    from smith_server.tools.web_guard import Guard
+
+_git = late("smith_server.workspace.git:Git")
 
 
 class Shell(Struct, frozen=True):
@@ -44,9 +50,9 @@ class Shell(Struct, frozen=True):
 
 
 class Web(Struct, frozen=True):
-    """What pages are fetched through, how much of one is shown at most, and the search tool where there is one."""
+    """What makes the guard of fetches, how much of a page is shown at most, the search tool where there is one."""
 
-    guard: Guard
+    guard: "Callable[[], Guard]"
     max_bytes: int
     search: WebSearch | None = None
 
@@ -81,7 +87,7 @@ def all_tools(parts: Parts) -> Mapping[str, Tool]:
         CodeFiles(exploring),
         CodeSymbols(exploring),
         CodeOutline(exploring),
-        Git(GitReader(parts.around.lookout)),
+        Git(partial(_git, parts.around.lookout)),
         Bash(parts.shell.jobs, parts.shell.owner, parts.shell.limits),
         BashOutput(parts.shell.jobs),
         BashKill(parts.shell.jobs),
