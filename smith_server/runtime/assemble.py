@@ -1,11 +1,11 @@
 """Settings, conversation and services become the frozen input of one turn, for the conversation or for a child."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct, structs
 
@@ -17,6 +17,7 @@ from smith_server.core.cancel import CancelToken
 from smith_server.core.compaction import Compaction
 from smith_server.core.editor import Editor, Receipt
 from smith_server.core.errors import ToolRefusal
+from smith_server.core.late import late
 from smith_server.core.messages import UserMessage
 from smith_server.core.ports import Approver, Memory, Request, Stored
 from smith_server.core.report import ReportKind
@@ -42,16 +43,22 @@ from smith_server.runtime.room import Room
 from smith_server.runtime.session import Session
 from smith_server.runtime.view import WindowView, rules_of
 from smith_server.runtime.web import web
-from smith_server.tools.bash import Bash, Limits
 from smith_server.tools.exploring import Around
+from smith_server.tools.limits import Limits
 from smith_server.tools.registry import Parts, Shell
-from smith_server.tools.report import ReportTool
 from smith_server.workspace.paths import locate
 from smith_server.workspace.project import Projects
-from smith_server.workspace.texts import Texts
+
+if TYPE_CHECKING:
+    from smith_server.tools.bash import Bash
+    from smith_server.tools.report import ReportTool
+    from smith_server.workspace.texts import Texts
 
 COMPACT = "compact"
 """The prompt of models too small for any role."""
+
+_bash: "Callable[..., Bash]" = late("smith_server.tools.bash:Bash")
+_texts: "Callable[..., Texts]" = late("smith_server.workspace.texts:Texts")
 
 _FEW_TOOLS = ("read", "report")
 
@@ -79,7 +86,7 @@ class Kept(Struct):
 
     session: Session
     editor: Editor
-    texts: Texts
+    texts: "Callable[[], Texts]"
     view: WindowView | None = None
 
 
@@ -152,12 +159,12 @@ class Assembler:
         turn = await self._input(actor, kept, kept.texts, token, _chosen(session))
         return cast(WindowView, turn.view)
 
-    def shell(self, session: Session) -> Bash:
+    def shell(self, session: Session) -> "Bash":
         """Commands of the person: jobs of the conversation, of which the model is told nothing."""
         settings = self._handles.config.settings(session.root)
         mask = secrets.mask(self._environ, secrets.variables_of(settings))
         owner = owner_of("user", session.emit, lambda text: None, mask)
-        return Bash(self._handles.tool.jobs(session.id), owner, _limits(settings))
+        return _bash(self._handles.tool.jobs(session.id), owner, _limits(settings))
 
     async def memory(self, root: Path) -> ProjectMemory | None:
         """What the project of a folder remembers; None without a project that has an identity."""
@@ -178,13 +185,13 @@ class Assembler:
 
     async def _child(self, kept: Kept, actor: Actor, token: CancelToken) -> Prepared:
         """The input of a child: texts, list and budget of its own, the conversation's editor."""
-        texts = Texts(kept.editor, rebase=actor.settings.editor.rebase, environment=self._environ)
+        texts = self._texts(kept.editor, actor.settings)
         turn = await self._input(actor, kept, texts, token)
         end_jobs = partial(self._handles.tool.jobs(actor.conversation).end_of, actor.job)
-        return Prepared(turn, cast(ReportTool, turn.tools["report"]), end_jobs)
+        return Prepared(turn, cast("ReportTool", turn.tools["report"]), end_jobs)
 
     async def _input(
-        self, actor: Actor, kept: Kept, texts: Texts, token: CancelToken, asked: Asked = NOTHING_ASKED
+        self, actor: Actor, kept: Kept, texts: "Callable[[], Texts]", token: CancelToken, asked: Asked = NOTHING_ASKED
     ) -> TurnInput:
         handles, settings = self._handles, actor.settings
         wish = Wish(settings, asked, actor.role, partial(handles.config.written, actor.root))
@@ -225,7 +232,7 @@ class Assembler:
             save_before_run=settings.editor.save_before_run,
         )
 
-    def _parts(self, actor: Actor, kept: Kept, texts: Texts, shell: Shell) -> Parts:
+    def _parts(self, actor: Actor, kept: Kept, texts: "Callable[[], Texts]", shell: Shell) -> Parts:
         handles, settings = self._handles, actor.settings
         scratchpad = Scratchpad(handles.persistence, actor.conversation)
         prepare = partial(self._child, kept)
@@ -241,11 +248,12 @@ class Assembler:
             cast(ReportKind, actor.role.row) if actor.job else None,
         )
 
-    def _around(self, actor: Actor, kept: Kept, texts: Texts) -> Around:
+    def _around(self, actor: Actor, kept: Kept, texts: "Callable[[], Texts]") -> Around:
         tool, home = self._handles.tool, Path(self._environ.get("HOME", "/"))
         deny = actor.settings.approval.deny
-        created = partial(tuple, texts.created)
-        return Around(tool.processes.lookout, kept.editor, deny, actor.root, home, created, tool.known)
+        return Around(
+            tool.processes.lookout, kept.editor, deny, actor.root, home, lambda: tuple(texts().created), tool.known
+        )
 
     def _memory(self, scope: Scope) -> ProjectMemory | None:
         return ProjectMemory(self._handles.persistence, scope.project_id) if scope.project_id else None
@@ -271,12 +279,16 @@ class Assembler:
         view.use(frame, Summarizer(picked.provider, frame, token))
         return view
 
+    def _texts(self, editor: Editor, settings: Settings) -> "Callable[[], Texts]":
+        """What makes them when a tool needs them, once."""
+        return cache(partial(_texts, editor, rebase=settings.editor.rebase, environment=self._environ))
+
     def _keep(self, session: Session, settings: Settings) -> Kept:
         kept = self._kept.get(session.id)
         if kept is None:
             editor = self._handles.ui.editor(session)
-            texts = Texts(editor, rebase=settings.editor.rebase, environment=self._environ)
-            editor.on_late(lambda change, receipt: _late(session, texts, change, receipt))
+            texts = self._texts(editor, settings)
+            editor.on_late(lambda change, receipt: _late(session, texts(), change, receipt))
             kept = self._kept[session.id] = Kept(session, editor, texts)
         return kept
 
@@ -313,13 +325,13 @@ def _retry_rules(settings: Settings) -> RetryRules:
     )
 
 
-def _late(session: Session, texts: Texts, change: str, receipt: Receipt) -> None:
+def _late(session: Session, texts: "Texts", change: str, receipt: Receipt) -> None:
     """A receipt that came too late corrects what is known and reaches the model with the next request."""
     texts.late_receipt(change, receipt)
     session.inbox.note(f"[The editor answered late: the edit whose fate was unknown is {receipt.status}.]")
 
 
-async def _adopt(texts: Texts, path: Path) -> None:
+async def _adopt(texts: "Callable[[], Texts]", path: Path) -> None:
     place = await asyncio.to_thread(locate, str(path), path.parent)
     with suppress(ToolRefusal):
-        await texts.adopt(place)
+        await texts().adopt(place)

@@ -29,10 +29,10 @@ from smith_server.runtime.session import Session
 from smith_server.runtime.sessions import Sessions, Stage
 from smith_server.runtime.standing import Standing, Standings
 from smith_server.store.holder import Holder
-from smith_server.tools.bash import Bash
 
 if TYPE_CHECKING:
     from smith_server.store.search import Found
+    from smith_server.tools.bash import Bash
 
 BEAT_SECONDS = 25.0
 
@@ -125,7 +125,7 @@ class Services:
         """What may stand at the `cursor` (code points) of a command line."""
         return await self.handles.command.complete(line, cursor, session, self)
 
-    def shell(self, session: Session) -> Bash:
+    def shell(self, session: Session) -> "Bash":
         """What runs a command for the person in a conversation."""
         return self._assembler.shell(session)
 

@@ -12,6 +12,7 @@ from smith_server.proc.guard import Guard
 from smith_server.proc.jobs import Jobs
 from smith_server.proc.log import LogFolder
 from smith_server.proc.run import Processes
+from smith_server.tools.announced import Announced
 from smith_server.tools.exploring import Known
 from smith_server.tools.registry import Parts, all_tools
 from smith_server.tools.web_http import Wire
@@ -42,7 +43,7 @@ class Toolbox:
         names = [name for name in tools if name not in without and check_tool(role.row, name) == "allow"]
         key = tuple(tools[name].text for name in names)
         if key not in self._specs:
-            self._specs[key] = tuple(spec(tools[name]) for name in names)
+            self._specs[key] = tuple(_spec(tools[name]) for name in names)
         return self._specs[key]
 
     def jobs(self, conversation: str) -> Jobs:
@@ -65,3 +66,7 @@ class Toolbox:
         await self.processes.close()
         self._guard.close()
         self._logs.close()
+
+
+def _spec(tool: Tool) -> ToolSpec:
+    return tool.spec if isinstance(tool, Announced) else spec(tool)

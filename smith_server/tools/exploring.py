@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import Struct
 
 from smith_server.core.editor import Editor
+from smith_server.core.late import late
 from smith_server.core.tool import ToolContext, ToolResult
-from smith_server.policy.denied import denied_paths
 from smith_server.proc.looking import Lookout
 
 if TYPE_CHECKING:
     from smith_server.codebase.explorer import Explorer
     from smith_server.codebase.index import Index
+
+_denied: Callable[..., Callable[[str], bool] | None] = late("smith_server.policy.denied:denied_paths")
 
 
 class Known:
@@ -70,7 +72,7 @@ class Exploring:
             from smith_server.codebase.ripgrep import Ripgrep  # noqa: PLC0415
 
             around = self._around
-            denied = denied_paths(around.deny, around.project, around.home)
+            denied = _denied(around.deny, around.project, around.home)
             ripgrep = Ripgrep(around.lookout)
             self._explorer = Explorer(ripgrep, around.editor, denied, around.created, around.known.index())
         return self._explorer

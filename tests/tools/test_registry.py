@@ -9,8 +9,8 @@ import pytest
 from smith_server.core.tool import spec
 from smith_server.policy.matrix import check_tool
 from smith_server.policy.roles import ROLES
-from smith_server.tools.bash import Limits
 from smith_server.tools.exploring import Around, Known
+from smith_server.tools.limits import Limits
 from smith_server.tools.registry import Parts, Shell, Web, all_tools
 
 ORDER = ["read", "edit", "replace", "write", "bash", "record", "recall", "note", "dispatch"]
@@ -20,7 +20,7 @@ NOTHING = cast(Any, None)
 def parts(report: Any = None) -> Parts:
     shell, web = Shell(NOTHING, NOTHING, Limits()), Web(NOTHING, 1)
     around = Around(NOTHING, NOTHING, (), Path("/"), Path("/"), tuple, Known(None))
-    return Parts(NOTHING, around, shell, web, NOTHING, None, NOTHING, NOTHING, report)
+    return Parts(lambda: NOTHING, around, shell, web, NOTHING, None, NOTHING, NOTHING, report)
 
 
 def test_the_order_of_the_tools_never_changes() -> None:
