@@ -18,11 +18,15 @@ FILE = Path(__file__).resolve().parent.parent / "smith_server" / "tools" / "sche
 _NOTHING = cast(Any, None)
 
 
+def _nothing() -> Any:
+    return None
+
+
 def announced() -> list[Announced]:
     """Every tool that is loaded late, made of nothing: it can be described, not called."""
-    around = Around(_NOTHING, _NOTHING, (), Path("/"), Path("/"), tuple, Known(None))
-    shell = Shell(_NOTHING, _NOTHING, Limits())
-    parts = Parts(lambda: _NOTHING, around, shell, Web(lambda: _NOTHING, 1), _NOTHING, None, _NOTHING, _NOTHING)
+    around = Around(_nothing, _NOTHING, (), Path("/"), Path("/"), tuple, Known(None))
+    shell = Shell(_nothing, _nothing, Limits())
+    parts = Parts(_nothing, around, shell, Web(_nothing, 1), _NOTHING, None, _NOTHING, _NOTHING)
     return [tool for tool in all_tools(parts).values() if isinstance(tool, Announced)]
 
 

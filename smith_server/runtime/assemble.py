@@ -34,7 +34,6 @@ from smith_server.runtime.configured import model_settings
 from smith_server.runtime.dispatch import Prepared
 from smith_server.runtime.execution import Scope, context_for
 from smith_server.runtime.handles import Face, Handles
-from smith_server.runtime.jobs import owner_of
 from smith_server.runtime.line import Inbox, Prompt
 from smith_server.runtime.models import NOTHING_ASKED, Asked
 from smith_server.runtime.providers import Picked, Wish
@@ -50,6 +49,7 @@ from smith_server.workspace.paths import locate
 from smith_server.workspace.project import Projects
 
 if TYPE_CHECKING:
+    from smith_server.proc.jobs import Owner
     from smith_server.tools.bash import Bash
     from smith_server.tools.report import ReportTool
     from smith_server.workspace.texts import Texts
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 COMPACT = "compact"
 """The prompt of models too small for any role."""
 
+_owner_of: "Callable[..., Owner]" = late("smith_server.runtime.jobs:owner_of")
 _bash: "Callable[..., Bash]" = late("smith_server.tools.bash:Bash")
 _texts: "Callable[..., Texts]" = late("smith_server.workspace.texts:Texts")
 
@@ -163,7 +164,7 @@ class Assembler:
         """Commands of the person: jobs of the conversation, of which the model is told nothing."""
         settings = self._handles.config.settings(session.root)
         mask = secrets.mask(self._environ, secrets.variables_of(settings))
-        owner = owner_of("user", session.emit, lambda text: None, mask)
+        owner = _owner_of("user", session.emit, lambda text: None, mask)
         return _bash(self._handles.tool.jobs(session.id), owner, _limits(settings))
 
     async def memory(self, root: Path) -> ProjectMemory | None:
@@ -199,8 +200,8 @@ class Assembler:
         provider = picked.provider
         inbox = Inbox() if actor.job else kept.session.inbox
         mask = secrets.mask({**self._environ, **picked.secret}, secrets.variables_of(settings))
-        owner = owner_of(actor.job, actor.emit, inbox.note, mask)
-        shell = Shell(handles.tool.jobs(actor.conversation), owner, _limits(settings))
+        owner = partial(_owner_of, actor.job, actor.emit, inbox.note, mask)
+        shell = Shell(partial(handles.tool.jobs, actor.conversation), owner, _limits(settings))
         tools = handles.tool.tools(self._parts(actor, kept, texts, shell))
         without = ("dispatch",) if actor.room.is_closed_at(actor.depth) else ()
         own = model_settings(settings, provider.name, picked.selected.model)
@@ -251,9 +252,7 @@ class Assembler:
     def _around(self, actor: Actor, kept: Kept, texts: "Callable[[], Texts]") -> Around:
         tool, home = self._handles.tool, Path(self._environ.get("HOME", "/"))
         deny = actor.settings.approval.deny
-        return Around(
-            tool.processes.lookout, kept.editor, deny, actor.root, home, lambda: tuple(texts().created), tool.known
-        )
+        return Around(tool.lookout, kept.editor, deny, actor.root, home, lambda: tuple(texts().created), tool.known)
 
     def _memory(self, scope: Scope) -> ProjectMemory | None:
         return ProjectMemory(self._handles.persistence, scope.project_id) if scope.project_id else None

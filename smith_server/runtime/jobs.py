@@ -4,19 +4,16 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from smith_server.core.events import JobEnded, JobStarted
-from smith_server.core.late import late
 from smith_server.core.ports import Emit
+from smith_server.proc.clean import clean
 from smith_server.proc.jobs import Job, Jobs, Owner
-from smith_server.proc.run import Outcome
+from smith_server.tools.bash import how_it_ended
+from smith_server.tools.bash_output import state_of
 
 _PIECE = 64 * 1024
 
 Mask = Callable[[str], str]
 """Blanks keys in a text."""
-
-_clean: Callable[[bytes], str] = late("smith_server.proc.clean:clean")
-_how_it_ended: Callable[[Outcome], str] = late("smith_server.tools.bash:how_it_ended")
-_state_of: Callable[[Job], str] = late("smith_server.tools.bash_output:state_of")
 
 
 def owner_of(name: str, emit: Emit, note: Callable[[str], None], mask: Mask) -> Owner:
@@ -30,7 +27,7 @@ def owner_of(name: str, emit: Emit, note: Callable[[str], None], mask: Mask) -> 
         code = job.outcome.exit_code
         emit(JobEnded(id=job.id, state=_ended(job), exit_code=code, seconds=round(job.age, 3)))
         if job.outcome.ended in ("itself", "limit"):
-            ending = _how_it_ended(job.outcome) or "exit code 0"
+            ending = how_it_ended(job.outcome) or "exit code 0"
             note(f"[{job.id} has ended: {ending}. bash_output shows what it wrote.]")
 
     return Owner(name, begun, over)
@@ -55,7 +52,7 @@ def output(job: Job, since: int, mask: Mask) -> dict[str, Any]:
     piece = job.read(max(since, 0), _PIECE)
     return {
         **facts(job, mask),
-        "text": mask(_clean(piece.data)),
+        "text": mask(clean(piece.data)),
         "next": piece.end,
         "lost": piece.start - min(max(since, 0), piece.start),
     }
@@ -65,7 +62,7 @@ async def kill(jobs: Jobs, name: str, mask: Mask) -> dict[str, Any]:
     """End a job; how it stands afterwards."""
     job = jobs.get(name)
     await jobs.kill(job)
-    return {**facts(job, mask), "text": f"{job.id} {_state_of(job)}"}
+    return {**facts(job, mask), "text": f"{job.id} {state_of(job)}"}
 
 
 def _ended(job: Job) -> Literal["exited", "timed_out", "killed"]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -14,12 +14,10 @@ from smith_server.core.errors import AgentFailure, failure
 from smith_server.core.events import Notice
 from smith_server.core.late import late
 from smith_server.core.ports import Emit, Provider
-from smith_server.llm.catalog import Ask, Catalog
+from smith_server.llm.catalog import Ask, Catalog, Model
 from smith_server.llm.http import Connections
 from smith_server.llm.local import WEIGHTS, LocalModel
-from smith_server.llm.model_facts import facts
 from smith_server.llm.presets import PRESETS, Preset, host_of, is_loopback
-from smith_server.llm.probe import answers
 from smith_server.llm.provider import HttpProvider
 from smith_server.policy.roles import Role
 from smith_server.runtime.key_command import KeyCommands
@@ -36,6 +34,8 @@ _REFRESH_SECONDS = 0.3
 
 log = logging.getLogger(__name__)
 
+_answers: Callable[[str], Awaitable[bool]] = late("smith_server.llm.probe:answers")
+_facts: Callable[..., Awaitable[Mapping[str, Model]]] = late("smith_server.llm.model_facts:facts")
 _scripted: Callable[[Path], Provider] = late("smith_server.llm.scripted:ScriptedProvider.of_file")
 
 
@@ -72,7 +72,7 @@ class Providers:
 
     def __init__(self, options: Options) -> None:
         self._environ = options.environ
-        self._around = Surroundings(options.environ, answers, options.settings_file)
+        self._around = Surroundings(options.environ, _answers, options.settings_file)
         self._connections = Connections()
         self._local = LocalModel(options.places.cache_folder / WEIGHTS, options.environ)
         self._catalog = Catalog(options.places.cache_folder)
@@ -191,7 +191,7 @@ class Providers:
         preset = choice.preset
         if preset.compact or not self._catalog.is_wanting(preset, model):
             return
-        ask = partial(facts, preset, model, provider.fetch)
+        ask = partial(_facts, preset, model, provider.fetch)
         task = asyncio.create_task(self._refreshed(preset, ask), name="catalog")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -14,7 +14,6 @@ from smith_server.core.messages import Message
 from smith_server.core.space import Space
 from smith_server.core.todos import Todo
 from smith_server.policy.roles import Role
-from smith_server.proc.jobs import Jobs
 from smith_server.runtime.assemble import Assembler, NextRequest, Ways
 from smith_server.runtime.bus import Bus
 from smith_server.runtime.completion import Completion
@@ -31,6 +30,7 @@ from smith_server.runtime.standing import Standing, Standings
 from smith_server.store.holder import Holder
 
 if TYPE_CHECKING:
+    from smith_server.proc.jobs import Jobs
     from smith_server.store.search import Found
     from smith_server.tools.bash import Bash
 
@@ -150,7 +150,7 @@ class Services:
         """The plan of a conversation."""
         return await Todos(self.handles.persistence, session.id, "", session.emit).list()
 
-    def jobs(self, session: Session) -> Jobs:
+    def jobs(self, session: Session) -> "Jobs":
         """The commands of a conversation that run in the background."""
         return self.handles.tool.jobs(session.id)
 

@@ -13,11 +13,11 @@ from msgspec import Struct
 from smith_server.core.editor import Editor
 from smith_server.core.late import late
 from smith_server.core.tool import ToolContext, ToolResult
-from smith_server.proc.looking import Lookout
 
 if TYPE_CHECKING:
     from smith_server.codebase.explorer import Explorer
     from smith_server.codebase.index import Index
+    from smith_server.proc.looking import Lookout
 
 _denied: Callable[..., Callable[[str], bool] | None] = late("smith_server.policy.denied:denied_paths")
 
@@ -41,10 +41,10 @@ class Known:
 class Around(Struct, frozen=True):
     """What one turn explores with: programs, editor, the rules of the person and where they count from.
 
-    `created` gives the files that the turn has made so far.
+    `lookout` gives what runs them, `created` the files that the turn has made so far.
     """
 
-    lookout: Lookout
+    lookout: "Callable[[], Lookout]"
     editor: Editor
     deny: Sequence[str]
     project: Path
@@ -73,6 +73,6 @@ class Exploring:
 
             around = self._around
             denied = _denied(around.deny, around.project, around.home)
-            ripgrep = Ripgrep(around.lookout)
+            ripgrep = Ripgrep(around.lookout())
             self._explorer = Explorer(ripgrep, around.editor, denied, around.created, around.known.index())
         return self._explorer

@@ -1,7 +1,6 @@
 """The `git` tool: what a repository says about itself, read and never changed."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
@@ -10,10 +9,8 @@ from smith_server.core.tool import Effect, Preview, ToolContext, ToolResult
 from smith_server.tools.output import shorten, visible
 from smith_server.tools.plain import plain
 from smith_server.tools.text import text_of
-
-if TYPE_CHECKING:
-    from smith_server.workspace.git import Git as Reader
-    from smith_server.workspace.git import GitRun
+from smith_server.workspace.git import Git as Reader
+from smith_server.workspace.git import GitRun
 
 _FAILED = 128
 
@@ -24,14 +21,14 @@ class GitArguments(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Git:
-    """Runs git through what `reader` makes, which happens with the first call."""
+    """Runs git through `reader`."""
 
     name = "git"
     effect = Effect.READ
     args = GitArguments
     text = text_of(__file__)
 
-    def __init__(self, reader: "Callable[[], Reader]") -> None:
+    def __init__(self, reader: Reader) -> None:
         self._reader = reader
 
     async def preview(self, args: GitArguments, context: ToolContext) -> Preview:
@@ -40,7 +37,7 @@ class Git:
 
     async def run(self, args: GitArguments, context: ToolContext) -> ToolResult:
         """What git wrote. Raises `git_failed` with its words, `git_timeout`, and what the reader refuses."""
-        done = await self._reader().run(args.args, context.cwd)
+        done = await self._reader.run(args.args, context.cwd)
         if not done.whole and not done.size:
             raise ToolRefusal("git_timeout", "git did not answer in time and was ended. Ask for less.")
         if done.whole and (done.code >= _FAILED or done.code < 0):
@@ -51,7 +48,7 @@ class Git:
         return ToolResult(_told(done), f"git {visible(title)}: {lines} line{'' if lines == 1 else 's'}")
 
 
-def _told(done: "GitRun") -> str:
+def _told(done: GitRun) -> str:
     head, tail = plain(done.head), plain(done.tail)
     kept = len(done.head) + len(done.tail)
     gap = done.lines - done.head.count(b"\n") - done.tail.count(b"\n")

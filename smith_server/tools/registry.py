@@ -1,7 +1,6 @@
 """The tools by name, in the order in which a model is told of them."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -10,12 +9,12 @@ from smith_server.core.late import late
 from smith_server.core.ports import Dispatcher, Memory, Scratchpad, Todos
 from smith_server.core.report import ReportKind
 from smith_server.core.tool import Tool
-from smith_server.proc.jobs import Jobs, Owner
 from smith_server.tools.announced import Announced
 from smith_server.tools.exploring import Around, Exploring
 from smith_server.tools.limits import Limits
 
 if TYPE_CHECKING:
+    from smith_server.proc.jobs import Jobs, Owner
     from smith_server.tools.web_guard import Guard
     from smith_server.tools.web_search import WebSearch
     from smith_server.workspace.texts import Texts
@@ -44,10 +43,10 @@ _report = late("smith_server.tools.report:ReportTool")
 
 
 class Shell(Struct, frozen=True):
-    """What commands are run with: the jobs of the conversation, whose they will be, and their limits."""
+    """What commands are run with: what gives the jobs of the conversation and whose they will be, and their limits."""
 
-    jobs: Jobs
-    owner: Owner
+    jobs: "Callable[[], Jobs]"
+    owner: "Callable[[], Owner]"
     limits: Limits
 
 
@@ -91,11 +90,11 @@ def all_tools(parts: Parts) -> Mapping[str, Tool]:
         Announced("code_files", lambda: _code_files(exploring)),
         Announced("code_symbols", lambda: _code_symbols(exploring)),
         Announced("code_outline", lambda: _code_outline(exploring)),
-        Announced("git", lambda: _git(partial(_git_reader, parts.around.lookout))),
-        Announced("bash", lambda: _bash(jobs, owner, limits), limits.told),
-        Announced("bash_output", lambda: _bash_output(jobs)),
-        Announced("bash_kill", lambda: _bash_kill(jobs)),
-        Announced("web_fetch", lambda: _web_fetch(parts.web.guard, parts.web.max_bytes)),
+        Announced("git", lambda: _git(_git_reader(parts.around.lookout()))),
+        Announced("bash", lambda: _bash(jobs(), owner(), limits), limits.told),
+        Announced("bash_output", lambda: _bash_output(jobs())),
+        Announced("bash_kill", lambda: _bash_kill(jobs())),
+        Announced("web_fetch", lambda: _web_fetch(parts.web.guard(), parts.web.max_bytes)),
         *([parts.web.search] if parts.web.search is not None else []),
         Announced("todo_write", lambda: _todo_write(parts.todos)),
         Announced("record", lambda: _record(parts.scratchpad)),

@@ -1,6 +1,5 @@
 import os
 import subprocess
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -41,7 +40,7 @@ def repo(tmp_path):
 
 @pytest.fixture
 def tool():
-    return Git(partial(Reader, Lookout()))
+    return Git(Reader(Lookout()))
 
 
 async def test_the_five_subcommands_tell_what_they_find(tool, repo):
@@ -97,7 +96,7 @@ async def test_a_git_that_hangs_is_ended_and_one_in_the_project_is_not_run(repo,
         (folder / "git").chmod(0o755)
     system = os.environ["PATH"]
     monkeypatch.setenv("PATH", f"{repo}:.:{outside}:{system}")
-    slow = Git(partial(Reader, Lookout(), seconds=0.3))
+    slow = Git(Reader(Lookout(), seconds=0.3))
     assert (await call(slow, repo, args=["status"])).code == "git_refused"
     monkeypatch.setenv("PATH", f"{repo}:.")
     assert (await call(slow, repo, args=["status"])).code == "program_missing"

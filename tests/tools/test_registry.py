@@ -17,10 +17,14 @@ ORDER = ["read", "edit", "replace", "write", "bash", "record", "recall", "note",
 NOTHING = cast(Any, None)
 
 
+def nothing() -> Any:
+    return None
+
+
 def parts(report: Any = None) -> Parts:
-    shell, web = Shell(NOTHING, NOTHING, Limits()), Web(NOTHING, 1)
-    around = Around(NOTHING, NOTHING, (), Path("/"), Path("/"), tuple, Known(None))
-    return Parts(lambda: NOTHING, around, shell, web, NOTHING, None, NOTHING, NOTHING, report)
+    shell, web = Shell(nothing, nothing, Limits()), Web(nothing, 1)
+    around = Around(nothing, NOTHING, (), Path("/"), Path("/"), tuple, Known(None))
+    return Parts(nothing, around, shell, web, NOTHING, None, NOTHING, NOTHING, report)
 
 
 def test_the_order_of_the_tools_never_changes() -> None:

@@ -4,7 +4,6 @@ import ssl
 import subprocess
 import sys
 import zlib
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -31,7 +30,7 @@ PAGE = b"""<html><head><title>A &amp; B</title><style>p{}</style></head><body><n
 
 @pytest.fixture
 def tool():
-    return WebFetch(open_guard)
+    return WebFetch(open_guard())
 
 
 def head(url):
@@ -116,7 +115,7 @@ async def test_the_connection_goes_to_the_address_that_was_checked_and_the_site_
     for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     async with serving({"/x": response(b"ok", kind="text/plain")}) as site:
-        tool = WebFetch(partial(open_guard, {"some.example": ["127.0.0.9", "127.0.0.1"]}))
+        tool = WebFetch(open_guard({"some.example": ["127.0.0.9", "127.0.0.1"]}))
         result = await call(tool, tmp_path, url=f"http://some.example:{site.port}/x#part")
     assert result.content.endswith("\n\nok")
     assert f"Host: some.example:{site.port}\r\n" in site.requests[0]
@@ -129,7 +128,7 @@ async def test_without_the_setting_this_machine_is_not_asked_and_http_becomes_ht
     async with serving({"/": response(b"secret")}) as site:
         guard = Guard(Wire(), resolve)
         results = [
-            await call(WebFetch(lambda: guard), tmp_path, url=url)
+            await call(WebFetch(guard), tmp_path, url=url)
             for url in (site.url, f"http://some.example:{site.port}/", f"http://localhost:{site.port}/")
         ]
     assert [result.code for result in results] == ["forbidden_address", "forbidden_address", "forbidden_host"]
@@ -161,7 +160,7 @@ async def test_redirects_are_followed_within_a_host_and_reported_beyond_it(tool,
 
 async def test_a_long_page_is_cut_where_it_is_told(tmp_path):
     async with serving({"/": response(b"0123456789" * 1000, kind="text/plain")}) as site:
-        tool = WebFetch(open_guard, max_bytes=5000)
+        tool = WebFetch(open_guard(), max_bytes=5000)
         short = await call(tool, tmp_path, url=site.url, max_chars=10)
         whole = await call(tool, tmp_path, url=site.url)
     note = "of 10,000 characters are shown; max_chars gives more]"
@@ -182,7 +181,7 @@ async def test_an_endless_body_is_read_to_the_limit_only(tool, tmp_path):
 
 
 async def test_a_body_that_breaks_off_or_crawls_is_shown_as_far_as_it_came(tmp_path):
-    tool = WebFetch(open_guard, seconds=0.6)
+    tool = WebFetch(open_guard(), seconds=0.6)
 
     async def crawls(writer):
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n")
@@ -232,7 +231,7 @@ async def main():
     bomb = b"".join([packer.compress(bytes(1 << 20)) for _ in range(200)] + [packer.flush()])
     pages = {"/": response(bomb, kind="text/plain", Content_Encoding="gzip"), "/small": response(b"x")}
     async with serving(pages) as site:
-        tool = WebFetch(open_guard)
+        tool = WebFetch(open_guard())
         await call(tool, Path("."), url=site.url + "/small")
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         result = await call(tool, Path("."), url=site.url)
