@@ -57,13 +57,14 @@ holds the ids of open questions, oldest first.  QUEUE holds the prompts that
 wait, as (ID . TEXT), oldest first.  TURN is nil or what runs or ran last: its
 id, status and prompt as a list, where the status is `running', `completed',
 `cancelled', `failed' or `lost'.  STATUS and NOTE are for the mode line.
-CONTEXT counts the tokens of the last request.  OPEN are the messages of the
-request that runs.  BEFORE tells where the stored page before this one begins."
+CONTEXT counts the tokens of the last request, COST are US dollars or nil.
+OPEN are the messages of the request that runs.  BEFORE tells where the stored
+page before this one begins."
   id (root "") (title "") parts
   (messages (make-hash-table :test #'equal))
   (calls (make-hash-table :test #'equal))
   (questions (make-hash-table :test #'equal))
-  asking queue turn (status 'idle) note (model "") usage (context 0) open before)
+  asking queue turn (status 'idle) note (model "") usage (context 0) cost open before)
 
 (defun smith-body-append (self text)
   "Let SELF grow by TEXT."

@@ -24,6 +24,8 @@ def options_from(words: argparse.Namespace, *, resume: bool | None, more: dict[s
     flags: dict[str, Any] = dict(more or {})
     if words.provider:
         flags["defaults"] = {"provider": words.provider}
+    if (limit := getattr(words, "max_budget_usd", None)) is not None:
+        flags["max_budget_usd"] = limit
     file = Path(words.config) if words.config else None
     return Options(found, dict(os.environ), flags, file, resume, model=words.model)
 

@@ -12,8 +12,8 @@ from smith_server.lsp.convert import message_facts
 from smith_server.lsp.protocol import InspectArguments
 from smith_server.lsp.roots import Roots
 from smith_server.lsp.wire import Arrival, decode
-from smith_server.runtime.assemble import NextRequest
 from smith_server.runtime.line import Prompt
+from smith_server.runtime.outlook import NextRequest
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 from smith_server.store.messages import message_hash

@@ -55,6 +55,7 @@ class Status:
             msgspec.to_builtins(standing.usage),
             standing.context,
             services.ceiling(session.id),
+            standing.cost,
             queue=_queue(session),
             attention=tuple(standing.questions),
             holder=facts(session.holder) if session.holder is not None else None,

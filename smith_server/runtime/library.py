@@ -20,6 +20,7 @@ from smith_server.store.conversations import Header
 from smith_server.store.db import Database
 from smith_server.store.lease import Lease
 from smith_server.store.transaction import transaction
+from smith_server.store.usage import DayUsage
 
 if TYPE_CHECKING:
     from smith_server.store.jobs import Job
@@ -94,6 +95,10 @@ class Library:
     async def usage_by_role(self, conversation: str) -> Mapping[str, Usage]:
         """The same by who used it: "parent" for the conversation itself, else the role of its children."""
         return await self._database.call(partial(usage.by_role, conversation=conversation))
+
+    async def usage_by_day(self, root: Path) -> Sequence[DayUsage]:
+        """What the conversations of a project have used, apart for days and models, oldest first."""
+        return await self._database.call(partial(usage.by_day, root=str(root)))
 
     def scratchpad(self, conversation: str) -> Scratchpad:
         """What a conversation keeps."""

@@ -14,7 +14,7 @@ from smith_server.core.messages import Message
 from smith_server.core.space import Space
 from smith_server.core.todos import Todo
 from smith_server.policy.roles import Role
-from smith_server.runtime.assemble import Assembler, NextRequest, Ways
+from smith_server.runtime.assemble import Assembler, Ways
 from smith_server.runtime.bus import Bus
 from smith_server.runtime.completion import Completion
 from smith_server.runtime.handles import Handles
@@ -23,6 +23,7 @@ from smith_server.runtime.library import Edit
 from smith_server.runtime.line import Prompt
 from smith_server.runtime.options import Options
 from smith_server.runtime.outcome import CancelOutcome, TurnRecord
+from smith_server.runtime.outlook import NextRequest, Outlook
 from smith_server.runtime.repositories import ProjectMemory, Todos
 from smith_server.runtime.session import Session
 from smith_server.runtime.sessions import Sessions, Stage
@@ -48,6 +49,7 @@ class Services:
         self.handles = handles
         self.bus = Bus(self._journal)
         self._assembler = Assembler(handles, options.environ, Ways(self.bus.emit, self._stored))
+        self._outlook = Outlook(self._assembler)
         stage = Stage(handles, self.bus, self._journal, self._assembler)
         self.library = stage.library
         self.sessions = Sessions(options, stage)
@@ -88,7 +90,7 @@ class Services:
 
     async def next_request(self, session: Session, prompt: Prompt) -> NextRequest:
         """The exact request that `prompt` would send first, with what it leaves out of the conversation."""
-        return await self._assembler.next_request(session, prompt)
+        return await self._outlook.next_request(session, prompt)
 
     def standing(self, conversation: str) -> Standing:
         """What goes on in an open conversation."""
@@ -96,7 +98,7 @@ class Services:
 
     def ceiling(self, conversation: str) -> int:
         """The most tokens that a request of a conversation may have; 0 before its first turn."""
-        return self._assembler.ceiling(conversation)
+        return self._outlook.ceiling(conversation)
 
     async def cancel_job(self, job: str) -> CancelOutcome:
         """End one child and those below it; what that ended. Its parent goes on with a report that says so."""
@@ -127,7 +129,7 @@ class Services:
 
     def shell(self, session: Session) -> "Bash":
         """What runs a command for the person in a conversation."""
-        return self._assembler.shell(session)
+        return self._assembler.kit.shell_of_person(session)
 
     async def system_prompt(self, session: Session) -> str:
         """What the next turn would send first."""
@@ -135,11 +137,11 @@ class Services:
 
     async def compact(self, session: Session) -> Compaction:
         """Shorten now what is sent of a conversation. Raises `turn_active`, `Cancelled`, or that there is no model."""
-        return await session.alone(lambda token: self._assembler.compact(session, token))
+        return await session.alone(lambda token: self._outlook.compact(session, token))
 
     async def space(self, session: Session) -> Space:
         """What takes the space of the next request."""
-        return await self._assembler.space(session)
+        return await self._outlook.space(session)
 
     def role(self, session: Session) -> Role:
         """The role of the next turn: the one chosen for the conversation, else the configured one."""

@@ -86,6 +86,7 @@ class Conversation:
         self.model = ""
         self.usage = Usage()
         self.context = 0
+        self.cost: float | None = None
         self.removed: list[Block] = []
         self._messages: dict[str, list[Words]] = {}
         self._open: list[str] = []
@@ -234,7 +235,7 @@ class Conversation:
         self.note = f"an edit of {event.path} waits for you: {event.reason}"
 
     def _used(self, event: on.UsageUpdated) -> None:
-        self.usage, self.context = event.turn_usage, event.context
+        self.usage, self.context, self.cost = event.turn_usage, event.context, event.cost
 
     def _noticed(self, event: on.Notice) -> None:
         self.notice(event.level, event.text)

@@ -1,4 +1,4 @@
-"""The line below the input: model, role, mode, tokens. And the one above it while something is waited for."""
+"""The line below the input: model, role, mode, tokens, cost. And the one above it while something is waited for."""
 
 from collections.abc import Sequence
 
@@ -6,6 +6,7 @@ from msgspec import Struct
 from rich.text import Text
 
 from smith_server.core.messages import Usage
+from smith_server.llm.pricing import in_dollars
 from smith_server.policy.roles import ROLES
 from smith_server.tui import spinner, theme
 from smith_server.tui.state import Conversation
@@ -36,6 +37,8 @@ def bar(facts: Facts, conversation: Conversation, width: int) -> Text:
         parts.append(f"{short(conversation.context)} context")
     if tokens := _tokens(conversation.usage):
         parts.append(tokens)
+    if conversation.cost:
+        parts.append(in_dollars(conversation.cost))
     parts.append(facts.place)
     return theme.cut(Text("  " + " · ".join(filter(None, parts)), theme.DETAIL), width)
 

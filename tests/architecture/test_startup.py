@@ -16,8 +16,6 @@ from smith_server import __version__
 REPO = Path(__file__).resolve().parents[2]
 CONTRACTS = tomllib.loads((REPO / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
 LAYERS: list[str] = CONTRACTS[0]["layers"]
-    "layers"
-]
 FLOORS = {name.strip(" ()"): floor for floor, layer in enumerate(reversed(LAYERS)) for name in layer.split("|")}
 HEAVY = {
     "apsw",

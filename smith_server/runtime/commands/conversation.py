@@ -86,14 +86,14 @@ async def role(rest: str, session: Session, services: Services) -> Result:
 
 
 async def model(rest: str, session: Session, services: Services) -> Result:
-    """Show the model, or use another one for this conversation from the next turn on."""
+    """Show the model, or use another one for this conversation from the next request on, also within a turn."""
     if not rest:
         return Result(session.model or "the configured one")
     provider = await services.handles.model.chosen(services.handles.config.settings(session.root))
     session.model, session.provider = rest, provider
     await services.keep(session)
     await services.library.set_model(session.id, rest, provider)
-    return Result(f"The model is {rest} from the next prompt on.")
+    return Result(f"The model is {rest} from the next request on.")
 
 
 async def rename(rest: str, session: Session, services: Services) -> Result:

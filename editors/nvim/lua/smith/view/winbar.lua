@@ -21,6 +21,12 @@ local function short(tokens)
   return tokens < 1000 and tostring(tokens) or ('%.1fk'):format(tokens / 1000)
 end
 
+---@param cost number? US dollars
+---@return string?
+local function dollars(cost)
+  return cost and cost > 0 and (cost < 0.1 and '$%.4f' or '$%.2f'):format(cost) or nil
+end
+
 ---@class smith.StatusPart
 ---@field text string
 ---@field rank integer what has the highest goes first where there is no room
@@ -34,6 +40,7 @@ local function parts_about(conversation)
   end
   add(conversation.model ~= '' and conversation.model or nil, 5)
   add(conversation.context > 0 and short(conversation.context) .. ' tokens' or nil, 4)
+  add(dollars(conversation.cost), 6)
   add(conversation.holder and 'read-only' or nil, 1)
   add(#conversation.queue > 0 and ('%d waiting'):format(#conversation.queue) or nil, 2)
   add(conversation.note, 3)
