@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smith_server.config import secrets
 from smith_server.core.compaction import Compaction
@@ -14,7 +14,6 @@ from smith_server.core.messages import Message
 from smith_server.core.space import Space
 from smith_server.core.todos import Todo
 from smith_server.policy.roles import Role
-from smith_server.proc.jobs import Jobs
 from smith_server.runtime.assemble import Assembler, Ways
 from smith_server.runtime.bus import Bus
 from smith_server.runtime.completion import Completion
@@ -30,8 +29,11 @@ from smith_server.runtime.session import Session
 from smith_server.runtime.sessions import Sessions, Stage
 from smith_server.runtime.standing import Standing, Standings
 from smith_server.store.holder import Holder
-from smith_server.store.search import Found
-from smith_server.tools.bash import Bash
+
+if TYPE_CHECKING:
+    from smith_server.proc.jobs import Jobs
+    from smith_server.store.search import Found
+    from smith_server.tools.bash import Bash
 
 BEAT_SECONDS = 25.0
 
@@ -125,7 +127,7 @@ class Services:
         """What may stand at the `cursor` (code points) of a command line."""
         return await self.handles.command.complete(line, cursor, session, self)
 
-    def shell(self, session: Session) -> Bash:
+    def shell(self, session: Session) -> "Bash":
         """What runs a command for the person in a conversation."""
         return self._assembler.kit.shell_of_person(session)
 
@@ -150,7 +152,7 @@ class Services:
         """The plan of a conversation."""
         return await Todos(self.handles.persistence, session.id, "", session.emit).list()
 
-    def jobs(self, session: Session) -> Jobs:
+    def jobs(self, session: Session) -> "Jobs":
         """The commands of a conversation that run in the background."""
         return self.handles.tool.jobs(session.id)
 
@@ -171,7 +173,7 @@ class Services:
         """What the project of a conversation remembers; None without a project that has an identity."""
         return await self._assembler.memory(session.root)
 
-    async def search(self, words: str, root: Path | None) -> Found:
+    async def search(self, words: str, root: Path | None) -> "Found":
         """What is stored and holds these words, in a project or anywhere (None)."""
         project = (await self._assembler.scope(root)).project_id if root is not None else ""
         return await self.library.search(words, project, root)
