@@ -8,6 +8,7 @@ from rich.text import Text
 from smith_server.core.messages import Usage
 from smith_server.policy.roles import ROLES
 from smith_server.tui import spinner, theme
+from smith_server.tui.news import tokens
 from smith_server.tui.state import Conversation
 
 _SAID = {
@@ -31,11 +32,11 @@ class Facts(Struct, frozen=True):
 
 def bar(facts: Facts, conversation: Conversation, width: int) -> Text:
     """One line, what matters least last."""
-    parts = [facts.model, facts.role, facts.mode]
+    parts = ["read-only" if conversation.holder else "", facts.model, facts.role, facts.mode]
     if conversation.context:
-        parts.append(f"{short(conversation.context)} context")
-    if tokens := _tokens(conversation.usage):
-        parts.append(tokens)
+        parts.append(f"{tokens(conversation.context)} context")
+    if used := _used(conversation.usage):
+        parts.append(used)
     parts.append(facts.place)
     return theme.cut(Text("  " + " · ".join(filter(None, parts)), theme.DETAIL), width)
 
@@ -55,13 +56,6 @@ def activity(conversation: Conversation, waiting: Sequence[str], seconds: float,
     return row
 
 
-def short(count: int) -> str:
-    """A number of tokens in few characters."""
-    if count < 1000:
-        return str(count)
-    return f"{count / 1000:.1f}k" if count < 1_000_000 else f"{count / 1_000_000:.1f}M"
-
-
 def _said(conversation: Conversation, waiting: Sequence[str]) -> str:
     if waiting and conversation.status not in ("waiting", "cancelling"):
         names = ", ".join(map(_called, dict.fromkeys(waiting)))
@@ -74,7 +68,7 @@ def _called(role: str) -> str:
     return f"{alias} ({role})" if alias else role
 
 
-def _tokens(usage: Usage) -> str:
+def _used(usage: Usage) -> str:
     if not usage.context and not usage.output:
         return ""
-    return f"{short(usage.context)} in, {short(usage.output)} out"
+    return f"{tokens(usage.context)} in, {tokens(usage.output)} out"
