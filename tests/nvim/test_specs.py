@@ -15,7 +15,7 @@ FLOORS = [
     ("log", "plan", "apply", "buffers", "changes", "context"),
     ("edit", "reload", "client", "attach"),
     ("sequence", "session", "view"),
-    ("keymaps", "chats", "slash"),
+    ("keymaps", "chats", "slash", "complete"),
     ("actions",),
     ("commands", "init", "health"),
 ]

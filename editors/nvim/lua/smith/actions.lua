@@ -40,7 +40,7 @@ local function start_turn(self, chat, text, extra)
   if not connection then
     return give_back(chat, self, text, problem or '')
   end
-  local argument = { text = input.spoken(text) }
+  local argument = { text = input.spoken(text), conversation = self:shown_id() }
   argument.context = extra and context.on_wire(extra, connection:encoding()) or nil
   self.asked = self.asked + 1
   self:command(protocol.command.turn, argument, function(err, result)
@@ -62,7 +62,9 @@ local function submit(self, text, extra)
   local chat = chats.get(self)
   chat.sent = true
   if text:sub(1, 1) == '/' and text:sub(1, 2) ~= '//' then
-    slash.run(self, text, chat.buf)
+    slash.run(self, text, chat.buf, function()
+      layout.close(chat.buf)
+    end)
   else
     start_turn(self, chat, text, extra)
   end

@@ -88,6 +88,13 @@ function Session:conversation()
   return state.shown(self.state)
 end
 
+--- The id of the conversation that is shown; nil where the server has none of that name.
+---@return string?
+function Session:shown_id()
+  local shown = self:conversation()
+  return shown and not shown.gone and shown.id ~= '' and shown.id or nil
+end
+
 ---@return boolean
 function Session:is_running()
   local conversation = self:conversation()
