@@ -18,14 +18,17 @@ from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 
 
-def options_from(words: argparse.Namespace, *, resume: bool | None, more: dict[str, Any] | None = None) -> Options:
-    """How this process runs: places, environment, and the flags as settings."""
+def options_from(
+    words: argparse.Namespace, *, resume: bool | str | None, more: dict[str, Any] | None = None
+) -> Options:
+    """How this process runs: places, environment, and the flags as settings; `resume` may name a conversation."""
     found = places(os.environ, Path.home())
     flags: dict[str, Any] = dict(more or {})
     if words.provider:
         flags["defaults"] = {"provider": words.provider}
     file = Path(words.config) if words.config else None
-    return Options(found, dict(os.environ), flags, file, resume, model=words.model)
+    named, resumes = (resume, True) if isinstance(resume, str) else ("", resume)
+    return Options(found, dict(os.environ), flags, file, resumes, named, model=words.model)
 
 
 def here(*, project: bool = False) -> Path:

@@ -17,7 +17,9 @@ from smith_server.core.events import (
     RequestRetried,
     RequestStarted,
     SessionFailed,
+    SessionStarted,
     SessionStopped,
+    TodosUpdated,
     TurnCancelled,
     TurnCancelRequested,
     TurnCompleted,
@@ -34,7 +36,7 @@ class Standing(Struct):
 
     `model` and `provider` are those of its last request, `usage` that of its last turn, `context` the size of its last
     request in tokens. `questions` are those that wait for a person, by id. `partial` are the words of messages that are
-    not whole yet, by child and message.
+    not whole yet, by child and message. `plan` is the last event that told of one.
     """
 
     state: str = IDLE
@@ -44,9 +46,12 @@ class Standing(Struct):
     context: int = 0
     questions: dict[str, Envelope] = {}
     partial: dict[tuple[str, str], list[Envelope]] = {}
+    plan: Envelope | None = None
 
     def late(self) -> Iterator[Envelope]:
-        """What somebody who comes late needs besides the messages: half-told ones, then open questions."""
+        """What somebody who comes late needs besides the messages: the plan, half-told ones, open questions."""
+        if self.plan is not None:
+            yield self.plan
         for pieces in self.partial.values():
             yield from pieces
         yield from self.questions.values()
@@ -72,6 +77,10 @@ class Standings:
                 standing.partial.pop((envelope.job, message.id), None)
             case RequestRetried(message, discard_output=True):
                 standing.partial.pop((envelope.job, message), None)
+            case SessionStarted():
+                standing.plan = None
+            case TodosUpdated(todos) if not envelope.job:
+                standing.plan = envelope if todos else None
             case ApprovalAsked(id):
                 standing.questions[id] = envelope
             case ApprovalAnswered(id):
