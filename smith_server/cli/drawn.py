@@ -60,13 +60,13 @@ class _Drawn:
         unheard = services.bus.subscribe(early.append)
         session = await services.session("", here(project=True))
         face = self._face = TerminalSession(services, session, self._around())
-        if self._words.resume and not session.talk.messages:
-            face.say("This project has no conversation to go on with; this is a new one.")
-        await services.bus.told()
         unheard()
         for envelope in early:
             face.take(envelope)
         services.bus.subscribe(face.take)
+        await face.load()
+        if self._words.resume and not session.talk.messages:
+            face.say("This project has no conversation to go on with; this is a new one.")
         services.warm(session.root)
         await face.run()
         return face

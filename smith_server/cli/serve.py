@@ -45,7 +45,9 @@ async def _serve(words: argparse.Namespace, inward: int, outward: int) -> int:
         from smith_server.runtime.composition import compose
 
         face = LspFace(connection)
-        services = await compose(options_from(words, resume=_resume(connection.options), more=_settings(connection.options)), face)
+        services = await compose(
+            options_from(words, resume=_resume(connection.options), more=_settings(connection.options)), face
+        )
         return LspCommands(services, connection, face)
 
     return await Server(inward, outward, load).run()

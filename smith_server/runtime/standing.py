@@ -77,10 +77,6 @@ class Standings:
                 standing.partial.pop((envelope.job, message.id), None)
             case RequestRetried(message, discard_output=True):
                 standing.partial.pop((envelope.job, message), None)
-            case SessionStarted():
-                standing.plan = None
-            case TodosUpdated(todos) if not envelope.job:
-                standing.plan = envelope if todos else None
             case ApprovalAsked(id):
                 standing.questions[id] = envelope
             case ApprovalAnswered(id):
@@ -91,6 +87,7 @@ class Standings:
                 standing.partial = {key: each for key, each in standing.partial.items() if key[0] != envelope.job}
         if not envelope.job:
             _see(standing, envelope)
+            _see_plan(standing, envelope)
 
 
 def _grow(standing: Standing, envelope: Envelope) -> None:
@@ -105,6 +102,14 @@ def _grow(standing: Standing, envelope: Envelope) -> None:
         )
     else:
         pieces.append(envelope)
+
+
+def _see_plan(standing: Standing, envelope: Envelope) -> None:
+    match envelope.event:
+        case SessionStarted() | TodosUpdated(todos=()):
+            standing.plan = None
+        case TodosUpdated():
+            standing.plan = envelope
 
 
 def _see(standing: Standing, envelope: Envelope) -> None:

@@ -1,6 +1,7 @@
 """The line below the input: model, role, mode, tokens. And the one above it while something is waited for."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from msgspec import Struct
 from rich.text import Text
@@ -54,6 +55,14 @@ def activity(conversation: Conversation, waiting: Sequence[str], seconds: float,
     if conversation.note:
         row.append(f" · {conversation.note}", theme.WARNING)
     return row
+
+
+def shortened(folder: Path) -> str:
+    """A folder as people write it."""
+    try:
+        return f"~/{folder.relative_to(Path.home())}".removesuffix("/.")
+    except (ValueError, RuntimeError):
+        return str(folder)
 
 
 def _said(conversation: Conversation, waiting: Sequence[str]) -> str:

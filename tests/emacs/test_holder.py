@@ -123,7 +123,7 @@ def test_quit_closes_the_chat(emacs: Emacs, server: TestServer, chat: Chat) -> N
 
 def test_prompts_that_wait_are_changed_taken_and_begun(server: TestServer, chat: Chat) -> None:
     server.skip(40)
-    waiting = "(string-join (mapcar #'cdr (smith-talk-queue smith-chat--talk)) \"|\")"
+    waiting = '(string-join (mapcar #\'cdr (smith-talk-queue smith-chat--talk)) "|")'
     for name in ("one", "two", "three"):
         server.event("prompt_queued", conversation="A", id=name, text=name)
     until(lambda: chat.lisp(waiting) == "one|two|three")

@@ -15,10 +15,10 @@ from smith_server.tui.approval import Panel
 from smith_server.tui.glyphs import GLYPHS, HEIGHT, WIDTH
 from smith_server.tui.input import input_rows
 from smith_server.tui.interrupt import Presses
+from smith_server.tui.news import tokens
 from smith_server.tui.pager import Pager
 from smith_server.tui.screen import Frame, Screen
 from smith_server.tui.state import Approval, Conversation
-from smith_server.tui.news import tokens
 from smith_server.tui.status import Facts, activity, bar
 from smith_server.tui.theme import Painter, depth
 from tests.tui.far import Far

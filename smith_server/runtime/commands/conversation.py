@@ -33,6 +33,12 @@ async def fork(rest: str, session: Session, services: Services) -> Result:
     return Result(f"This is a copy of {session.id[:8]}.", {"conversation": copy.id})
 
 
+async def take_over(rest: str, session: Session, services: Services) -> Result:
+    """Go on here with this conversation, which another process writes; it is read-only there from then on."""
+    found = await services.take_over(session.id)
+    return Result("This conversation goes on here.", {"conversation": found.id})
+
+
 async def resume(rest: str, session: Session, services: Services) -> Result:
     """Go on with a stored conversation, or with the one that was used before this one."""
     if rest:
