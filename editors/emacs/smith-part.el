@@ -61,7 +61,8 @@ id, status and prompt as a list, where the status is `running', `completed',
 CONTEXT counts the tokens of the last request.  OPEN are the messages of the
 request that runs.  BEFORE tells where the stored page before this one begins.
 HOLDER is the process that writes it when that is another one; it is GONE when
-the server knows it no more.  JOBS finds calls by the children below them, PLAN
+the server knows it no more.  PROMPT is that of the running turn, until the
+message that it became is told.  JOBS finds calls by the children below them, PLAN
 is a vector of steps, COMPACTING the notice about a compaction that goes on."
   id (root "") (title "") parts
   (messages (make-hash-table :test #'equal))
@@ -69,7 +70,7 @@ is a vector of steps, COMPACTING the notice about a compaction that goes on."
   (questions (make-hash-table :test #'equal))
   (jobs (make-hash-table :test #'equal))
   asking queue turn (status 'idle) note (model "") usage (context 0) open before
-  holder gone (plan []) compacting)
+  holder gone prompt (plan []) compacting)
 
 (defun smith-body-append (self text)
   "Let SELF grow by TEXT."

@@ -82,6 +82,15 @@ CHANGED."
       (smith-part-text-body part)
     (smith-part-thinking-body part)))
 
+(defun smith-record-heard (talk changed text)
+  "Add TEXT, which the person said, to TALK and CHANGED.
+The prompt itself was shown when its turn began."
+  (cond
+   ((equal text (smith-talk-prompt talk))
+    (setf (smith-talk-prompt talk) nil))
+   ((not (member text '(nil "")))
+    (smith-record-add talk changed (make-smith-part-prompt :text text)))))
+
 (defun smith-record-compacting (talk changed)
   "Note in TALK and CHANGED that a compaction has begun."
   (setf (smith-talk-compacting talk)

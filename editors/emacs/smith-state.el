@@ -164,6 +164,7 @@ What has no method of its own is a quiet line, if there are words for it."
   (smith-record-unqueue talk event)
   (setf (smith-talk-turn talk) (list (plist-get event :turn) 'running
                                      (plist-get event :text))
+        (smith-talk-prompt talk) (plist-get event :text)
         (smith-talk-model talk) (or (plist-get event :model) "")
         (smith-talk-status talk) 'thinking
         (smith-talk-usage talk) nil)
@@ -232,6 +233,8 @@ Its text is shown already; where pieces were missed it puts them right."
                                   (gethash (plist-get message :id)
                                            (smith-talk-messages talk)))))
     (cond
+     ((equal (plist-get message :role) "user")
+      (smith-record-heard talk changed text))
      ((or (not (equal (plist-get message :role) "assistant"))
           (member text '(nil ""))))
      ((null shown)

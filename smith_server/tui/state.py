@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from smith_server.core import events as on
 from smith_server.core.events import Envelope
-from smith_server.core.messages import AssistantMessage, Usage
+from smith_server.core.messages import AssistantMessage, Usage, UserMessage
 from smith_server.core.todos import Todo
 from smith_server.tui import news
 from smith_server.tui.lines import Lines
@@ -99,6 +99,7 @@ class Conversation:
         self._calls: dict[str, Call] = {}
         self._jobs: dict[str, Call] = {}
         self._last: Block | None = None
+        self._prompt: str | None = None
 
     def take(self, envelope: Envelope) -> None:
         """Take an event in; one of a child changes only what a person should see of it."""
@@ -168,6 +169,7 @@ class Conversation:
     def _turn_started(self, event: on.TurnStarted) -> None:
         self._unqueue(event.queued, "" if event.queued else event.text)
         self.running, self.status, self.usage = True, "thinking", Usage()
+        self._prompt = event.text
         self._add(Prompt(text=event.text))
 
     def _queued(self, event: on.PromptQueued) -> None:
@@ -215,6 +217,8 @@ class Conversation:
     def _message_added(self, event: on.MessageAdded) -> None:
         """Deltas have shown the text already; where some were missed the whole message puts it right."""
         message = event.message
+        if isinstance(message, UserMessage):
+            self._heard(message)
         if not isinstance(message, AssistantMessage) or not message.text:
             return
         shown = [words for words in self._messages.get(message.id, []) if type(words) is Words]
@@ -222,6 +226,13 @@ class Conversation:
             self._grow(Words, message.id, message.text)
         elif len(shown) == 1 and shown[0].body.text != message.text:
             shown[0].body = Lines(message.text)
+
+    def _heard(self, message: UserMessage) -> None:
+        """The prompt itself was shown when its turn began; what else was said comes in the middle of the turn."""
+        if message.text == self._prompt:
+            self._prompt = None
+        elif message.text and not message.aside:
+            self._add(Prompt(text=message.text))
 
     def _call_started(self, event: on.CallStarted) -> None:
         self.status = "tool"

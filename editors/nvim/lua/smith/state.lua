@@ -31,6 +31,7 @@ local M = {}
 ---@field holder table? the process that writes it when that is another one
 ---@field gone boolean? the server knows it no more
 ---@field jobs table<string, smith.Block> calls by the jobs of the children below them
+---@field prompt string? of the running turn, until the message that it became is told
 ---@field plan {content: string, status: string}[]
 ---@field compacting smith.Block? the line about a compaction that goes on
 

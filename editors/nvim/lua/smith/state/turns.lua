@@ -139,6 +139,7 @@ end
 function on.turn_started(conversation, event, changed)
   take_from_queue(conversation, event)
   conversation.turn = { id = event.turn, status = 'running', text = event.text }
+  conversation.prompt = event.text
   conversation.model = event.model or ''
   conversation.status = 'thinking'
   conversation.usage = nil
@@ -186,9 +187,24 @@ local function text_blocks(blocks)
   end, blocks)
 end
 
+-- The prompt itself was shown when its turn began; what else was said comes in the middle of the turn.
+---@param conversation smith.Conversation
+---@param changed smith.Changed
+---@param text string?
+local function hear(conversation, changed, text)
+  if text == conversation.prompt then
+    conversation.prompt = nil
+  elseif (text or '') ~= '' then
+    record.add(conversation, changed, { kind = 'prompt', text = text })
+  end
+end
+
 -- Deltas have shown the text already; where some were missed the whole message puts it right.
 function on.message_added(conversation, event, changed)
   local message = event.message
+  if message.role == 'user' then
+    return hear(conversation, changed, message.text)
+  end
   if message.role ~= 'assistant' or (message.text or '') == '' then
     return
   end
