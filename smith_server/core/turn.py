@@ -95,8 +95,8 @@ async def run_turn(turn: TurnInput, talk: Conversation, emit: Emit) -> TurnEnd:
 
 
 def _steer(turn: TurnInput, talk: Conversation, emit: Emit) -> None:
-    for text in turn.inbox.take():
-        message = UserMessage(talk.mint(), text)
+    for word in turn.inbox.take():
+        message = UserMessage(talk.mint(), word.text, aside=word.aside)
         talk.add(message)
         emit(MessageAdded(message=message))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from smith_server.core.ports import Word
 from smith_server.runtime.outcome import TurnOutcome
 
 
@@ -75,13 +76,13 @@ class Inbox:
         """Something for the model to know; waits for the next request, however long that takes."""
         self._notes.append(text)
 
-    def take(self) -> Sequence[str]:
+    def take(self) -> Sequence[Word]:
         """Everything, notes first."""
         notes, self._notes = self._notes, []
         words = self.left()
         for name, _ in words:
             self._taken(name)
-        return [*notes, *(text for _, text in words)]
+        return [*(Word(text, aside=True) for text in notes), *(Word(text) for _, text in words)]
 
     def waiting(self) -> Sequence[tuple[str, str]]:
         """The words that no request has taken: name and text."""
