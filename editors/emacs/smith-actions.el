@@ -167,6 +167,21 @@ The chat is shown, but not gone to."
     (smith-actions--submit session text context)))
 
 ;;;###autoload
+(defun smith-steer (text)
+  "Say TEXT to the running turn: the model hears it with its next request.
+Without a running turn it is a prompt."
+  (interactive "sSay: ")
+  (when (string-blank-p text)
+    (user-error "There is nothing to say"))
+  (let ((session (smith-session-here)))
+    (smith-session-command
+     session smith-protocol-command-steer
+     (append (list :text (smith-text-clean text)) (smith-actions--shown session))
+     (lambda (_result problem)
+       (when problem
+         (smith-actions--failed session text (smith-session-problem problem)))))))
+
+;;;###autoload
 (defun smith-attach ()
   "Let the active region, else the file of this buffer, go with the next prompt.
 Then go to the prompt."

@@ -131,3 +131,10 @@ def test_prompts_that_wait_are_changed_taken_and_begun(server: TestServer, chat:
     server.event("prompt_taken", conversation="A", id="one")
     server.event("turn_started", conversation="A", turn="t2", text="three", queued="three")
     until(lambda: chat.lisp(waiting) == "2")
+
+
+def test_words_for_the_running_turn_go_to_the_conversation_that_is_shown(
+    emacs: Emacs, server: TestServer, chat: Chat
+) -> None:
+    emacs.keys(f"{META_X}smith-steer{RET}look at b.txt{RET}")
+    assert until(lambda: server.commands("smith.steer")) == [{"text": "look at b.txt", "conversation": "A"}]

@@ -97,3 +97,10 @@ def test_quit_closes_the_chat(editor: TestEditor, server: TestServer, chat: int)
     editor.keys("i/quit<C-s>")
     until(lambda: editor.lua("return vim.fn.bufwinid(...)", chat) == -1)
     assert server.commands("smith.slash") == [{"line": "/quit", "conversation": "A"}]
+
+
+def test_words_for_the_running_turn_go_to_the_conversation_that_is_shown(
+    editor: TestEditor, server: TestServer, chat: int
+) -> None:
+    editor.keys(":Smith steer look at b.txt<CR>")
+    assert until(lambda: server.commands("smith.steer")) == [{"text": "look at b.txt", "conversation": "A"}]

@@ -65,6 +65,11 @@ function M.get(root)
   return self
 end
 
+---@return smith.Session of the current buffer
+function M.here()
+  return M.get(M.root_of(api.nvim_get_current_buf()))
+end
+
 ---@return smith.Session[]
 function M.all()
   return vim.tbl_values(sessions)
