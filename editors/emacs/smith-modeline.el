@@ -29,6 +29,10 @@
   "Return TOKENS, a number, in few characters."
   (if (< tokens 1000) (number-to-string tokens) (format "%.1fk" (/ tokens 1000.0))))
 
+(defun smith-modeline--dollars (cost)
+  "Return COST, US dollars or nil, for people."
+  (if (and cost (> cost 0)) (format (if (< cost 0.1) "$%.4f" "$%.2f") cost) ""))
+
 (defun smith-modeline--talk (talk)
   "Return what there is to tell of TALK, which may be nil, as strings."
   (if (not talk)
@@ -41,6 +45,7 @@
            (if (> (smith-talk-context talk) 0)
                (concat (smith-modeline--short (smith-talk-context talk)) " tokens")
              "")
+           (smith-modeline--dollars (smith-talk-cost talk))
            (if (smith-talk-queue talk)
                (format "%d waiting" (length (smith-talk-queue talk)))
              "")

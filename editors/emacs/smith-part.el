@@ -58,8 +58,9 @@ holds the ids of open questions, oldest first.  QUEUE holds the prompts that
 wait, as (ID . TEXT), oldest first.  TURN is nil or what runs or ran last: its
 id, status and prompt as a list, where the status is `running', `completed',
 `cancelled', `failed' or `lost'.  STATUS and NOTE are for the mode line.
-CONTEXT counts the tokens of the last request.  OPEN are the messages of the
-request that runs.  BEFORE tells where the stored page before this one begins.
+CONTEXT counts the tokens of the last request, COST are US dollars or nil.
+OPEN are the messages of the request that runs.  BEFORE tells where the stored
+page before this one begins.
 HOLDER is the process that writes it when that is another one; it is GONE when
 the server knows it no more.  PROMPT is that of the running turn, until the
 message that it became is told.  JOBS finds calls by the children below them, PLAN
@@ -69,7 +70,7 @@ is a vector of steps, COMPACTING the notice about a compaction that goes on."
   (calls (make-hash-table :test #'equal))
   (questions (make-hash-table :test #'equal))
   (jobs (make-hash-table :test #'equal))
-  asking queue turn (status 'idle) note (model "") usage (context 0) open before
+  asking queue turn (status 'idle) note (model "") usage (context 0) cost open before
   holder gone prompt (plan []) compacting)
 
 (defun smith-body-append (self text)

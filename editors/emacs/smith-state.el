@@ -248,7 +248,9 @@ Its text is shown already; where pieces were missed it puts them right."
 (cl-defmethod smith-state--on ((_ (eql 'usage_updated)) talk event _changed)
   "Take EVENT into TALK."
   (setf (smith-talk-usage talk) (plist-get event :turn_usage)
-        (smith-talk-context talk) (or (plist-get event :context) 0)))
+        (smith-talk-context talk) (or (plist-get event :context) 0)
+        (smith-talk-cost talk) (let ((cost (plist-get event :cost)))
+                                 (and (numberp cost) cost))))
 
 ;;; News
 

@@ -14,20 +14,23 @@ smith is a coding agent whose edits land in your open, unsaved buffer and never 
   smith                      talk to it in this terminal
   smith "fix the tests"      run one prompt and print the answer; the same as smith run "fix the tests"
   smith serve                the language server that editors start
+  smith models               what the provider offers, with window, limits and price
 
-smith COMMAND --help tells more of run, chat and serve.
+smith COMMAND --help tells more of run, chat, serve and models.
 """
 _EXIT_CODES = """\
-exit codes: 0 done, 1 failed, 3 finished but calls were refused because nobody could be asked, 130 interrupted
+exit codes: 0 done, 1 failed, 2 the limit of costs is reached, 3 finished but calls were refused because nobody could
+be asked, 4 `tool_step_budget` is used up, 130 interrupted
 """
 _PROVIDERS = ("openrouter", "anthropic", "openai", "ollama", "local", "custom", "scripted")
 _FACES = (
     ("--tui", "tui", "the usual session, with a word on why where it cannot be"),
     ("--no-tui", "lines", "plain lines, nothing is drawn"),
 )
+_MOST_MONEY = 1_000_000_000
 _ABOUT = frozenset({"-h", "--help", "-v", "-V", "--version"})
 _HEADLESS = frozenset({"--json", "-y", "--yes", "--auto-approve"})
-_WITH_VALUE = frozenset({"-m", "--model", "-p", "--provider", "--config"})
+_WITH_VALUE = frozenset({"-m", "--model", "-p", "--provider", "--config", "--max-budget-usd"})
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
@@ -118,7 +121,7 @@ def _run() -> _Parser:
     parser = _parser("run", "Run one prompt without asking anybody, and print the answer.", _EXIT_CODES)
     parser.add_argument("-y", "--yes", "--auto-approve", action="store_true", help="run every call without asking")
     parser.add_argument("--json", action="store_true", help="print every event as a line of JSON")
-    return _with_choices(_with_continue(parser), "what to do; all words behind -- belong to it")
+    return _with_choices(_with_limit(_with_continue(parser)), "what to do; all words behind -- belong to it")
 
 
 def _chat() -> _Parser:
@@ -126,13 +129,35 @@ def _chat() -> _Parser:
     face = parser.add_mutually_exclusive_group()
     for flag, name, text in _FACES:
         face.add_argument(flag, dest="face", action="store_const", const=name, default="", help=text)
-    return _with_choices(_with_continue(parser), argparse.SUPPRESS)
+    return _with_choices(_with_limit(_with_continue(parser)), argparse.SUPPRESS)
+
+
+def _models() -> _Parser:
+    parser = _parser("models", "List the models that the provider offers: window, output limit, price.")
+    parser.add_argument("--json", action="store_true", help="print a line of JSON for each")
+    return _with_choices(parser, argparse.SUPPRESS)
 
 
 def _with_continue(parser: _Parser) -> _Parser:
     text = "go on with the last conversation of this project"
     parser.add_argument("-c", "--continue", dest="resume", action="store_true", help=text)
     return parser
+
+
+def _with_limit(parser: _Parser) -> _Parser:
+    text = "stop once the conversation has cost so many US dollars"
+    parser.add_argument("--max-budget-usd", metavar="USD", type=_money, help=text)
+    return parser
+
+
+def _money(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found <= _MOST_MONEY:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+    return found
 
 
 def _with_choices(parser: _Parser, prompt: str) -> _Parser:
@@ -143,4 +168,4 @@ def _with_choices(parser: _Parser, prompt: str) -> _Parser:
     return parser
 
 
-COMMANDS: dict[str, Callable[[], _Parser]] = {"run": _run, "chat": _chat, "serve": _serve}
+COMMANDS: dict[str, Callable[[], _Parser]] = {"run": _run, "chat": _chat, "serve": _serve, "models": _models}

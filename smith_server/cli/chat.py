@@ -144,7 +144,7 @@ class Chat:
         result = await services.run_line(line, session)
         shown = result.error.message if result.error else result.page or result.text
         self._output.answer(f"{shown}\n")
-        return services.known(str(result.data.get("conversation", ""))) or session
+        return services.sessions.known(str(result.data.get("conversation", ""))) or session
 
     def _ended(self, done: asyncio.Future[TurnOutcome]) -> None:
         self._running.discard(done)

@@ -58,7 +58,7 @@ class _Drawn:
     async def _talk(self, services: Services) -> TerminalSession:
         early: list[Envelope] = []
         unheard = services.bus.subscribe(early.append)
-        session = await services.session("", here(project=True))
+        session = await services.sessions.get("", here(project=True))
         face = self._face = TerminalSession(services, session, self._around())
         unheard()
         for envelope in early:

@@ -9,8 +9,8 @@ from smith_server import __version__
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit code.
 
-    0 done · 1 failed, or the call was wrong · 3 finished, but calls were refused because nobody could
-    be asked · 130 interrupted.
+    0 done · 1 failed, or the call was wrong · 2 the limit of costs is reached · 3 finished, but calls were
+    refused because nobody could be asked · 4 `tool_step_budget` is used up · 130 interrupted.
     """
     words = sys.argv[1:] if arguments is None else arguments
     if words in (["--version"], ["-v"], ["-V"]):
@@ -44,6 +44,11 @@ def _run(words: list[str]) -> int:
             from smith_server.cli.run import run
 
             return run(options, answers)
+        case "models":
+            answers = take_stdout()
+            from smith_server.cli.models import models
+
+            return models(options, answers)
         case _:
             answers = take_stdout()
             from smith_server.cli.chat import chat

@@ -5,12 +5,15 @@ import asyncio
 import signal
 from typing import TextIO
 
+from msgspec import structs
+
 from smith_server.cli.log import start_log
 from smith_server.cli.plain import Printer
 from smith_server.cli.signals import ENDING, Stop
 from smith_server.cli.spelling import JsonLines
+from smith_server.cli.spent import Spent
 from smith_server.cli.start import begun, here, is_command, opened, options_from, spoken
-from smith_server.cli.streams import FAILED, INTERRUPTED, REFUSED, Output, leave
+from smith_server.cli.streams import EXHAUSTED, FAILED, INTERRUPTED, OVERSPENT, REFUSED, Output, leave
 from smith_server.core.editor import Editor
 from smith_server.core.errors import AgentFailure, failure
 from smith_server.core.ports import Approver
@@ -46,6 +49,7 @@ class Run:
         self._words = words
         self._output = Output(answers, self._cut_off)
         self._lines = JsonLines(self._output) if words.json else None
+        self._spent = Spent()
         self._session: Session | None = None
         self._stopping: asyncio.Task[object] | None = None
         self._is_cut_off = False
@@ -74,6 +78,7 @@ class Run:
         options = options_from(self._words, resume=self._words.resume, more=more)
         async with opened(options, Headless()) as services:
             services.bus.subscribe((self._lines or Printer(self._output)).take)
+            services.bus.subscribe(self._spent.take)
             self._refuse_unsafe(services)
             self._session = await begun(services, self._words, self._output)
             prompt = self._words.prompt
@@ -83,7 +88,10 @@ class Run:
                 ticket = await self._session.submit(Prompt(spoken(prompt), cwd=here()))
                 outcome = await ticket.done
         if self._lines is not None:
-            self._lines.end(outcome, self._session.id)
+            self._lines.end(structs.replace(outcome, usage=self._spent.usage), self._session.id)
+        else:
+            for line in self._spent.lines():
+                self._output.note(f"smith: {line}")
         return outcome
 
     async def _command(self, line: str, services: Services, session: Session) -> TurnOutcome:
@@ -122,9 +130,15 @@ class Run:
         self._stop()
 
 
+_LIMITS = {"max_cost": OVERSPENT, "tool_step_budget": EXHAUSTED}
+
+
 def exit_code(outcome: TurnOutcome) -> int:
     """What a turn comes to for a shell."""
+    code = outcome.error.code if outcome.error is not None else ""
     match outcome.stop_reason:
+        case "budget_exhausted" | "error" if code in _LIMITS:
+            return _LIMITS[code]
         case "error" | "budget_exhausted":
             return FAILED
         case "cancelled":

@@ -12,11 +12,13 @@ import msgspec
 
 from smith_server.cli.plain import trouble
 from smith_server.cli.streams import Output
+from smith_server.core.errors import AgentError
 from smith_server.core.events import (
     CallFinished,
     CallStarted,
     ContextCompacted,
     Envelope,
+    ErrorReported,
     Event,
     JobEnded,
     JobStarted,
@@ -52,11 +54,18 @@ def spelled(event: Event) -> Iterator[Line]:
             yield _job(event)
         case ContextCompacted():
             yield _compacted(event)
-        case TurnFailed(error):
-            yield {"type": "turn_error", "error": error.message, "kind": error.kind, "code": error.code}
+        case TurnFailed() | ErrorReported(error=AgentError(code="max_cost")):
+            yield _failed(event)
         case _:
             fields = msgspec.to_builtins(event)
             yield {"type": fields.pop("kind"), **fields}
+
+
+def _failed(event: TurnFailed | ErrorReported) -> Line:
+    error = event.error
+    if isinstance(event, TurnFailed):
+        return {"type": "turn_error", "error": error.message, "kind": error.kind, "code": error.code}
+    return {"type": "budget_exceeded", **error.data}
 
 
 def _job(event: JobStarted | JobEnded) -> Line:
@@ -72,7 +81,7 @@ def result(outcome: TurnOutcome, text: str, denied: list[Line], conversation: st
     return {
         "type": "result",
         "text": text,
-        "cost_usd": None,
+        "cost_usd": outcome.usage.known_cost,
         "usage": _usage(outcome.usage),
         "stop_reason": outcome.stop_reason,
         "denied": denied,

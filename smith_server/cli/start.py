@@ -26,6 +26,8 @@ def options_from(
     flags: dict[str, Any] = dict(more or {})
     if words.provider:
         flags["defaults"] = {"provider": words.provider}
+    if (limit := getattr(words, "max_budget_usd", None)) is not None:
+        flags["max_budget_usd"] = limit
     file = Path(words.config) if words.config else None
     named, resumes = (resume, True) if isinstance(resume, str) else ("", resume)
     return Options(found, dict(os.environ), flags, file, resumes, named, model=words.model)
@@ -63,7 +65,7 @@ async def opened(options: Options, face: Face) -> AsyncIterator[Services]:
 
 async def begun(services: Services, words: argparse.Namespace, output: Output) -> Session:
     """The conversation of the project to talk in: a new one, or with `-c` the last one."""
-    session = await services.session("", here(project=True))
+    session = await services.sessions.get("", here(project=True))
     if words.resume and not session.talk.messages:
         output.note("smith: this project has no conversation to go on with; this is a new one.")
     return session

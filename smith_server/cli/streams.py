@@ -7,7 +7,7 @@ from typing import NoReturn, TextIO
 
 from smith_server.core.printable import printable
 
-FAILED, REFUSED, INTERRUPTED = 1, 3, 130
+FAILED, OVERSPENT, REFUSED, EXHAUSTED, INTERRUPTED = 1, 2, 3, 4, 130
 SIGNALLED = 128
 """Exit codes; a signal adds its number to the last."""
 

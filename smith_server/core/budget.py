@@ -14,8 +14,8 @@ class Budget(Struct, frozen=True):
     """Limits and use of one turn; a limit of None is none.
 
     `steps` counts tool calls, those that were denied, unknown or invalid too, but no terminal ones;
-    `refused` those that were not run for want of budget. `cost` is in USD, of children and
-    summaries too. `began` and every `now` are seconds of one clock.
+    `refused` those that were not run for want of budget. `max_cost` is in US dollars, for the whole
+    conversation. `began` and every `now` are seconds of one clock.
     """
 
     max_steps: int | None = None
@@ -25,7 +25,6 @@ class Budget(Struct, frozen=True):
     steps: int = 0
     refused: int = 0
     requests: int = 0
-    cost: float = 0.0
     began: float = 0.0
 
     def has_step(self, *, terminal: bool = False) -> bool:
@@ -40,18 +39,22 @@ class Budget(Struct, frozen=True):
             return replace(self, steps=self.steps + 1)
         return replace(self, refused=self.refused + 1)
 
-    def with_request(self, cost: float | None = None) -> "Budget":
-        """The budget after one more request; `cost` is None where no price is known."""
-        return replace(self, requests=self.requests + 1, cost=self.cost + (cost or 0.0))
+    def with_request(self) -> "Budget":
+        """The budget after one more request."""
+        return replace(self, requests=self.requests + 1)
 
-    def with_cost(self, cost: float) -> "Budget":
-        """The budget after something beside the requests of this turn cost money."""
-        return replace(self, cost=self.cost + cost)
+    def overspent(self, spent: float) -> AgentError | None:
+        """Why nothing more may be paid for when the conversation has cost `spent`, or None."""
+        if self.max_cost is None or spent < self.max_cost:
+            return None
+        text = f"This conversation has cost ${spent:.4f} of at most ${self.max_cost:.4f} (`max_budget_usd`)."
+        text += " Raise the limit to go on."
+        return agent_error("budget_exhausted", "max_cost", text, spent_usd=spent, limit_usd=self.max_cost)
 
-    def exhausted(self, now: float) -> AgentError | None:
+    def exhausted(self, now: float, spent: float = 0.0) -> AgentError | None:
         """Why no further request may be made, or None. Money is named before anything else."""
-        if self.max_cost is not None and self.cost >= self.max_cost:
-            return _error("max_cost", f"This run has used ${self.cost:.4f} of ${self.max_cost:.4f}. Raise the limit")
+        if (error := self.overspent(spent)) is not None:
+            return error
         if self.refused:
             limit = f"One turn may make {self.max_steps} tool calls (`tool_step_budget`)"
             return _error("tool_step_budget", f"{limit}. Send another prompt")

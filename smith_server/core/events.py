@@ -302,10 +302,14 @@ class TodosUpdated(Event, frozen=True, tag="todos_updated"):
 
 
 class UsageUpdated(Event, frozen=True, tag="usage_updated"):
-    """Tokens of this turn so far, and the size of the last request."""
+    """Tokens of this turn so far, and the size of the last request.
+
+    `cost` is what the whole conversation has cost, its children included, in US dollars; None when that is not known.
+    """
 
     turn_usage: Usage
     context: int = 0
+    cost: float | None = None
 
 
 class Notice(Event, frozen=True, tag="notice"):

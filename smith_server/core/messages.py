@@ -109,13 +109,18 @@ Message = UserMessage | AssistantMessage | ToolMessage
 
 
 class Usage(Struct, frozen=True):
-    """Tokens of one or more requests, in four classes that do not overlap."""
+    """Tokens of one or more requests, in four classes that do not overlap, and what they cost.
+
+    `cost` is in US dollars, of all but the `unpriced` requests, whose cost nobody knows.
+    """
 
     input: int = 0
     cache_write: int = 0
     cache_read: int = 0
     output: int = 0
     requests: int = 0
+    cost: float = 0.0
+    unpriced: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -124,7 +129,14 @@ class Usage(Struct, frozen=True):
             self.cache_read + other.cache_read,
             self.output + other.output,
             self.requests + other.requests,
+            self.cost + other.cost,
+            self.unpriced + other.unpriced,
         )
+
+    @property
+    def known_cost(self) -> float | None:
+        """What everything cost, in US dollars; None when the cost of a request is not known."""
+        return None if self.unpriced else self.cost
 
     @property
     def context(self) -> int:

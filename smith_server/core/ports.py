@@ -44,24 +44,27 @@ class ThinkingDelta(Struct, frozen=True):
 
 
 class Done(Struct, frozen=True):
-    """The whole answer: its parts in order, deltas included, why it ended and what it cost.
+    """The whole answer: its parts in order, deltas included, why it ended and what it used.
 
-    `dropped` calls are not among the parts, since the end of the answer cut or forbade them.
+    `dropped` calls are not among the parts, since the end of the answer cut or forbade them. `cost` is in
+    US dollars, where the provider tells it.
     """
 
     parts: tuple[Part, ...]
     stop: StopReason
     usage: Usage | None = None
     dropped: int = 0
+    cost: float | None = None
 
 
 class Failed(Struct, frozen=True):
-    """The answer broke off. `parts` is what may be kept of it (no calls); `retry_after` is in seconds."""
+    """The answer broke off. `parts` may be kept of it (no calls); `retry_after` is in seconds, `cost` as in `Done`."""
 
     error: AgentError
     parts: tuple[Part, ...] = ()
     usage: Usage | None = None
     retry_after: float | None = None
+    cost: float | None = None
 
 
 Delta = TextDelta | ThinkingDelta | Done | Failed

@@ -13,6 +13,7 @@ from smith_server.core.conversation import Conversation
 from smith_server.core.errors import AgentError, AgentFailure, Cancelled, agent_error, public
 from smith_server.core.events import (
     CallFinished,
+    ErrorReported,
     MessageAdded,
     OutputDelta,
     ReasoningDelta,
@@ -77,11 +78,14 @@ async def run_turn(turn: TurnInput, talk: Conversation, emit: Emit) -> TurnEnd:
         _steer(turn, talk, emit)
         if turn.token.requested:
             return _close(talk, emit, TurnEnd("cancelled", usage))
-        if (error := budget.exhausted(time.monotonic())) is not None:
+        if (error := budget.exhausted(time.monotonic(), turn.meter.spent)) is not None:
             return _close(talk, emit, TurnEnd("budget_exhausted", usage, error))
+        turn = await turn.renewed(turn)
         reply = await _request(turn, talk, emit)
         usage, budget = usage + reply.usage, budget.with_request()
-        emit(UsageUpdated(turn_usage=usage, context=reply.context))
+        emit(UsageUpdated(turn_usage=usage, context=reply.context, cost=turn.meter.account.total.known_cost))
+        if (error := _overspent(turn, reply, emit)) is not None:
+            return _close(talk, emit, TurnEnd("budget_exhausted", usage, error))
         if reply.stop == "max_tokens" and continued < MOST_CONTINUED:
             continued += 1
             _continue(reply, continued, talk, emit)
@@ -92,6 +96,16 @@ async def run_turn(turn: TurnInput, talk: Conversation, emit: Emit) -> TurnEnd:
         budget = done.budget
         if done.reported:
             return _close(talk, emit, TurnEnd("completed", usage))
+
+
+def _overspent(turn: TurnInput, reply: Reply, emit: Emit) -> AgentError | None:
+    """Why the turn ends with this reply, which is paid for and kept: it was the last one that there is money for."""
+    if reply.stop == "cancelled":
+        return None
+    error = turn.budget.overspent(turn.meter.spent)
+    if error is not None and reply.error is not None and reply.error.code != error.code:
+        emit(ErrorReported(error=public(reply.error)))
+    return error
 
 
 def _steer(turn: TurnInput, talk: Conversation, emit: Emit) -> None:
@@ -117,6 +131,8 @@ async def _request(turn: TurnInput, talk: Conversation, emit: Emit) -> Reply:
         return Reply((), "cancelled", turn.view.used())
     except AgentFailure as problem:
         return Reply((), "error", turn.view.used(), problem.error)
+    if (error := turn.budget.overspent(turn.meter.spent)) is not None:
+        return Reply((), "error", turn.view.used(), error)
     name = talk.mint()
     reply = await _attempts(turn, request, name, emit)
     reply = structs.replace(reply, usage=reply.usage + turn.view.used())
@@ -135,11 +151,12 @@ async def _attempts(turn: TurnInput, request: Request, name: str, emit: Emit) ->
         began = time.monotonic()
         emit(RequestStarted(model=request.model, provider=turn.provider.name, attempt=attempt))
         answer = await _relay(turn, request, name, emit)
-        reply = _reply(answer)
+        reply = _reply(answer, turn.meter.charge(answer))
         turn.view.answered(reply.usage)
         used = used + reply.usage
         emit(RequestFinished(usage=reply.usage, duration_ms=int((time.monotonic() - began) * 1000)))
-        if (again := turn.retries.after(answer)) is None:
+        again = turn.retries.after(answer)
+        if again is None or turn.budget.overspent(turn.meter.spent) is not None:
             return structs.replace(reply, usage=used)
         if not await _waited(again, name, turn, emit):
             return structs.replace(reply, stop="cancelled", usage=used)
@@ -197,8 +214,7 @@ def _kept(parts: tuple[Part, ...], shown: list[str]) -> tuple[Part, ...]:
     return (Text(text),) if text.strip() else ()
 
 
-def _reply(answer: Done | Failed) -> Reply:
-    usage = (answer.usage or Usage()) + Usage(requests=1)
+def _reply(answer: Done | Failed, usage: Usage) -> Reply:
     if isinstance(answer, Done) and answer.stop == "max_tokens":
         parts = tuple(part for part in answer.parts if not isinstance(part, Call))
         cut = bool(answer.dropped) or len(parts) < len(answer.parts)

@@ -6,7 +6,6 @@ on. A file that cannot be read or written is no matter.
 
 import asyncio
 import os
-import re
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -21,6 +20,7 @@ from msgspec import Meta, Struct
 
 from smith_server.core.errors import AgentFailure
 from smith_server.llm.presets import Preset
+from smith_server.llm.pricing import spellings
 
 UNKNOWN_WINDOW = 128_000
 """Tokens of a model of which nothing is known."""
@@ -100,6 +100,11 @@ class Catalog:
         told = self._told.get(place_of(preset))
         return tuple(sorted(told.models)) if told is not None else ()
 
+    def told_at(self, preset: Preset) -> float | None:
+        """When its server told what it offers, in seconds since 1970; None when it never did."""
+        told = self._told.get(place_of(preset))
+        return told.at if told is not None else None
+
     def is_wanting(self, preset: Preset, model: str) -> bool:
         """Whether to ask the server: what it said is old or does not tell of `model`, and it did not just fail."""
         place, now = place_of(preset), self._now()
@@ -133,11 +138,14 @@ def place_of(preset: Preset) -> str:
 
 
 def _entry(models: Mapping[str, Model], name: str) -> Model:
-    """The entry of a model; of the model itself where `name` is a variant (`:free`) or a dated version of it."""
-    for each in (name, name.partition(":")[0], re.sub(r"-(\d{8}|\d{4}-\d\d-\d\d)$", "", name)):
+    """The entry of a model; of the model itself where `name` is a dated version of it, or a variant (`:free`), which
+
+    has a price of its own."""
+    for each in spellings(name):
         if each in models:
             return models[each]
-    return Model()
+    kind = models.get(name.partition(":")[0])
+    return msgspec.structs.replace(kind, price={}) if kind is not None else Model()
 
 
 def _added(more: Mapping[str, Any], name: str) -> Model:
@@ -145,6 +153,11 @@ def _added(more: Mapping[str, Any], name: str) -> Model:
         return msgspec.convert(more.get(name, {}), Model)
     except msgspec.ValidationError:
         return Model()
+
+
+def built_in_names(provider: str) -> tuple[str, ...]:
+    """The models of a provider that are known without asking anybody."""
+    return tuple(_built_in(provider))
 
 
 @cache

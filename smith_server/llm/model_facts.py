@@ -24,6 +24,13 @@ _WINDOWS = (
 )
 _OUTPUTS = ("max_completion_tokens", "max_output_tokens", "max_tokens")
 _MOST = 1_000_000_000
+_PRICES = {
+    "prompt": "input",
+    "completion": "output",
+    "input_cache_write": "cache_write",
+    "input_cache_read": "cache_read",
+}
+_MILLION = 1_000_000
 
 
 async def facts(preset: Preset, model: str, fetch: Fetch) -> Mapping[str, Model]:
@@ -54,7 +61,24 @@ def _of_item(item: Mapping[str, Any]) -> Model:
     top, meta = _table(item, "top_provider"), _table(item, "meta")
     window = _first([_started_with(item), top.get("context_length"), *map(item.get, _WINDOWS), meta.get("n_ctx_train")])
     output = _first([*map(top.get, _OUTPUTS), *map(item.get, _OUTPUTS)])
-    return Model(window, output, tuple(_abilities(item)))
+    return Model(window, output, tuple(_abilities(item)), _price(_table(item, "pricing")))
+
+
+def _price(told: Mapping[str, Any]) -> Mapping[str, float]:
+    """Texts of US dollars per token, as OpenRouter has them. A price below zero says that it depends."""
+    found = {ours: _dollars(told.get(theirs)) for theirs, ours in _PRICES.items()}
+    price = {name: round(each * _MILLION, 9) for name, each in found.items() if each is not None}
+    if "input" not in price or "output" not in price:
+        return {}
+    return {"cache_write": price["input"], "cache_read": price["input"], **price}
+
+
+def _dollars(value: Any) -> float | None:
+    try:
+        found = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else -1.0
+    except (ValueError, OverflowError):
+        return None
+    return found if 0 <= found < _MOST else None
 
 
 def _abilities(item: Mapping[str, Any]) -> Iterator[str]:

@@ -24,10 +24,15 @@ class OpenAIReader(BodyReader):
         super().__init__(preset, content_type, taken)
         self.reported: Reported | None = None
         self._calls = CallTable(self._assembly)
+        self._cost: float | None = None
 
     @property
     def used(self) -> Usage | None:
         return self.reported.disjoint if self.reported else None
+
+    @property
+    def cost(self) -> float | None:
+        return self._cost
 
     def _take(self, event: Event, *, cut: bool = False) -> None:
         self.events += 1
@@ -115,3 +120,5 @@ class OpenAIReader(BodyReader):
 
     def _count(self, usage: Any) -> None:
         self.reported = openai_wire.reported(usage) or self.reported
+        if self._preset.compat.tells_cost and (cost := openai_wire.told_cost(usage)) is not None:
+            self._cost = cost

@@ -103,8 +103,24 @@ def reported(usage: Any) -> Reported | None:
     cached = known.get("cached_tokens")
     if cached is None:
         cached = usage.get("prompt_cache_hit_tokens")
-    counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"), cached, known.get("cache_write_tokens"))
-    return Reported(*map(count, counts))
+    sent, said, written = usage.get("prompt_tokens"), usage.get("completion_tokens"), known.get("cache_write_tokens")
+    return Reported(count(sent), count(said), count(cached), count(written))
+
+
+def told_cost(usage: Any) -> float | None:
+    """US dollars in a usage object of OpenRouter: its charge, and where the key is the person's, the vendor's too."""
+    if not isinstance(usage, dict):
+        return None
+    charged, details = _dollars(usage.get("cost")), usage.get("cost_details")
+    if charged is None or usage.get("is_byok") is not True:
+        return charged
+    upstream = _dollars(details.get("upstream_inference_cost")) if isinstance(details, dict) else None
+    return None if upstream is None else charged + upstream
+
+
+def _dollars(value: Any) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value < 1e9 else None
 
 
 def part_text(part: Any) -> tuple[Kind, str]:

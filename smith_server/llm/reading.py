@@ -58,6 +58,11 @@ class BodyReader(ABC):
     def used(self) -> Usage | None:
         """The tokens that were reported, if they were."""
 
+    @property
+    def cost(self) -> float | None:
+        """US dollars, where the provider tells what the request cost."""
+        return None
+
     @abstractmethod
     def _take(self, event: Event, *, cut: bool = False) -> None:
         """One event; `cut` when the stream ended without its blank line."""
@@ -143,10 +148,10 @@ class BodyReader(ABC):
         if error is None and not self.complete:
             error = self._broken(how)
         if error is not None:
-            return Failed(errors.judged(error, self._assembly.output), self._kept(), self.used)
+            return Failed(errors.judged(error, self._assembly.output), self._kept(), self.used, cost=self.cost)
         parts, dropped = self._closed()
         called = any(isinstance(part, Call) for part in parts)
-        return Done(parts, reasons.stop_of(self._reason, called=called), self.used, dropped)
+        return Done(parts, reasons.stop_of(self._reason, called=called), self.used, dropped, self.cost)
 
     def _reason_error(self) -> AgentError | None:
         code = reasons.failure_of(self._reason)

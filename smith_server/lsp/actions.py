@@ -48,6 +48,7 @@ def _context(params: types.CodeActionParams) -> dict[str, Any]:
             "range": _range(each.range),
             "message": each.message,
             "severity": each.severity,
+            "code": each.code,
             "source": each.source,
         }
         for each in params.context.diagnostics

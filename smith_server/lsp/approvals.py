@@ -19,7 +19,7 @@ _MOST_SHOWN = 4000
 async def answer(services: Services, argument: dict[str, Any], arrival: Arrival) -> Any:
     """`smith.answer`: the first answer counts."""
     args = decode(argument, AnswerArguments)
-    for session in services.sessions():
+    for session in services.sessions.all():
         if session.approvals.knows(args.id):
             return {"state": session.approvals.answer(args.id, args.decision, args.feedback)}
     raise failure("policy", "unknown_id", "There is no such question.")
@@ -55,6 +55,6 @@ class MessageQuestions:
         except AgentFailure:
             picked = None
         title = getattr(picked, "title", None) or (picked or {}).get("title", "No")
-        session = self._services.known(conversation)
+        session = self._services.sessions.known(conversation)
         if session is not None and session.approvals.pending(event.id):
             session.approvals.answer(event.id, _CHOICES.get(title, "no"))

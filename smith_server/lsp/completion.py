@@ -26,7 +26,7 @@ class Completions:
     async def complete(self, argument: dict[str, Any], arrival: Arrival) -> Any:
         """Candidates for a place of a line."""
         args = decode(argument, CompleteArguments)
-        session = await self._services.session(args.conversation, self._roots.first())
+        session = await self._services.sessions.get(args.conversation, self._roots.first())
         found = await self._services.complete(args.line, args.cursor, session)
         told = tuple({"text": each.text, "detail": each.detail} for each in found.candidates)
         return msgspec.to_builtins(CompleteAnswer(found.start, found.end, told))
@@ -38,7 +38,7 @@ class Completions:
             return types.CompletionList(is_incomplete=False, items=[])
         line = document.lines[0].rstrip("\r\n")
         cursor = offset_of([line], Position(at.line, at.character), self._documents.counting)
-        session = await self._services.session("", self._roots.first())
+        session = await self._services.sessions.get("", self._roots.first())
         found = await self._services.complete(line, cursor, session)
         start = position_of([line], found.start, self._documents.counting)
         place = types.Range(types.Position(start.line, start.character), at)

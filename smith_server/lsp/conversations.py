@@ -42,42 +42,42 @@ class Conversations:
         return {**answer, "next": rows[-1].used} if rows and len(rows) == args.limit else answer
 
     async def _new(self, args: ConversationsArguments) -> dict[str, Any]:
-        return await self._shown(await self._services.new_session(self._root(args)), args)
+        return await self._shown(await self._services.sessions.new(self._root(args)), args)
 
     async def _load(self, args: ConversationsArguments) -> dict[str, Any]:
-        session = await self._services.session(args.conversation, self._root(args), here=args.here)
+        session = await self._services.sessions.get(args.conversation, self._root(args), here=args.here)
         return await self._shown(session, args)
 
     async def _page(self, args: ConversationsArguments) -> dict[str, Any]:
         return await self._load(args)
 
     async def _take_over(self, args: ConversationsArguments) -> dict[str, Any]:
-        return await self._shown(await self._services.take_over(self._named(args)), args)
+        return await self._shown(await self._services.sessions.take_over(self._named(args)), args)
 
     async def _fork(self, args: ConversationsArguments) -> dict[str, Any]:
         to = self._root(args) if args.here else None
-        source = args.conversation or (await self._services.session("", self._root(args))).id
-        return await self._shown(await self._services.fork(source, args.message, to), args)
+        source = args.conversation or (await self._services.sessions.get("", self._root(args))).id
+        return await self._shown(await self._services.sessions.fork(source, args.message, to), args)
 
     async def _rename(self, args: ConversationsArguments) -> dict[str, Any]:
         if not args.title.strip():
             raise failure("schema", "invalid_arguments", "rename needs a `title`.")
-        name = args.conversation or (await self._services.session("", self._root(args))).id
-        await self._services.rename(name, args.title.strip())
+        name = args.conversation or (await self._services.sessions.get("", self._root(args))).id
+        await self._services.sessions.rename(name, args.title.strip())
         return {"conversation": name, "title": args.title.strip()}
 
     async def _delete(self, args: ConversationsArguments) -> dict[str, Any]:
         """Where it was open, another one takes its place."""
         name = self._named(args)
-        known = self._services.known(name)
+        known = self._services.sessions.known(name)
         root = known.root if known is not None else self._root(args)
-        if not await self._services.delete(name):
+        if not await self._services.sessions.delete(name):
             return {"deleted": name}
-        return {"deleted": name, **await self._shown(await self._services.session("", root), args)}
+        return {"deleted": name, **await self._shown(await self._services.sessions.get("", root), args)}
 
     async def _shown(self, session: Session, args: ConversationsArguments) -> dict[str, Any]:
         """A page of a conversation as events; the newest one with all that is not stored as messages."""
-        page = await self._services.replay(session, args.before, max(1, args.limit))
+        page = await self._services.sessions.replay(session, args.before, max(1, args.limit))
         # From here on nothing waits, so that what is told next is no part of the answer.
         self._stream.flush()
         events = list(page.events)
@@ -110,7 +110,7 @@ class Conversations:
     async def slash(self, argument: dict[str, Any], arrival: Arrival) -> Any:
         """Run one command line; a command that fails is an answer, not an error of the wire."""
         args = decode(argument, SlashArguments)
-        session = await self._services.session(args.conversation, self._roots.first())
+        session = await self._services.sessions.get(args.conversation, self._roots.first())
         result = await self._services.run_line(args.line, session)
         return msgspec.to_builtins(
             SlashAnswer(

@@ -12,8 +12,8 @@ from smith_server.lsp.convert import message_facts
 from smith_server.lsp.protocol import InspectArguments
 from smith_server.lsp.roots import Roots
 from smith_server.lsp.wire import Arrival, decode
-from smith_server.runtime.assemble import NextRequest
 from smith_server.runtime.line import Prompt
+from smith_server.runtime.outlook import NextRequest
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 from smith_server.store.messages import message_hash
@@ -34,7 +34,7 @@ class Inspect:
         if args.op not in OPERATIONS:
             known = ", ".join(OPERATIONS)
             raise failure("schema", "invalid_arguments", f"op {args.op!r} is not one of {known}")
-        session = await self._services.session(args.conversation, self._roots.first())
+        session = await self._services.sessions.get(args.conversation, self._roots.first())
         return {"conversation": session.id, **await getattr(self, f"_{args.op}")(session, args)}
 
     async def _list(self, session: Session, args: InspectArguments) -> dict[str, Any]:

@@ -21,7 +21,7 @@ class Jobs:
     async def jobs(self, argument: dict[str, Any], arrival: Arrival) -> Any:
         """List, read or end; what a model has not seen yet stays new for it."""
         args = decode(argument, JobsArguments)
-        session = await self._services.session(args.conversation, self._roots.first())
+        session = await self._services.sessions.get(args.conversation, self._roots.first())
         answer = await _answer(args, self._services.jobs(session), self._services.mask(session))
         return {"conversation": session.id, **answer}
 

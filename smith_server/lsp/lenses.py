@@ -31,7 +31,7 @@ class Lenses:
             lenses.append(_lens("Run", protocol.SLASH, {"line": text}))
         elif text:
             lenses.append(_lens("Send", protocol.TURN, {"document": document.uri, "wait": False}))
-        if any(session.busy for session in self._services.sessions()):
+        if any(session.busy for session in self._services.sessions.all()):
             lenses.append(_lens("Cancel", protocol.CANCEL, {}))
         return lenses
 

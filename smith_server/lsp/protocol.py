@@ -46,6 +46,7 @@ class Diagnostic(Struct, frozen=True, forbid_unknown_fields=False):
     range: Range
     message: str
     severity: int | None = None
+    code: str | int | None = None
     source: str | None = None
 
 
@@ -90,7 +91,7 @@ class TurnAnswer(Struct, frozen=True, omit_defaults=True):
     stop_reason: str = ""
     text: str = ""
     error: dict[str, Any] | None = None
-    usage: dict[str, int] = {}
+    usage: dict[str, float] = {}
 
 
 class CompleteArguments(Struct, frozen=True):
@@ -250,8 +251,8 @@ class SessionStatus(Struct, frozen=True, omit_defaults=True):
     """An open conversation. `state` is `idle`, `thinking`, `streaming`, `tool`, `cancelling` or `error`.
 
     `usage` are the tokens of its last turn, `context` those of its last request, of `ceiling` at most (0: not known
-    yet). `cost` is absent where it is not known. `queue` is what waits, `attention` the ids of questions, `holder` the
-    process that writes it when that is another one.
+    yet). `cost` is what it has cost in US dollars, absent where it is not known. `queue` is what waits, `attention`
+    the ids of questions, `holder` the process that writes it when that is another one.
     """
 
     conversation: str
@@ -264,7 +265,7 @@ class SessionStatus(Struct, frozen=True, omit_defaults=True):
     model: str = ""
     provider: str = ""
     title: str = ""
-    usage: dict[str, int] = {}
+    usage: dict[str, float] = {}
     context: int = 0
     ceiling: int = 0
     cost: float | None = None

@@ -27,7 +27,7 @@ class Status:
         """What runs and what waits for a person; with `since` the events that were missed."""
         args = decode(argument, StatusArguments)
         self._stream.flush()
-        sessions = list(self._services.sessions())
+        sessions = list(self._services.sessions.all())
         asked = [each for session in sessions for each in self._services.standing(session.id).questions.values()]
         answer: dict[str, Any] = {
             "seq": self._stream.seq,
@@ -55,6 +55,7 @@ class Status:
             msgspec.to_builtins(standing.usage),
             standing.context,
             services.ceiling(session.id),
+            standing.cost,
             queue=_queue(session),
             attention=tuple(standing.questions),
             holder=facts(session.holder) if session.holder is not None else None,
@@ -63,7 +64,7 @@ class Status:
     async def queue(self, argument: dict[str, Any], arrival: Arrival) -> Any:
         """Prompts that wait: list them, give one another text, take one back."""
         args = decode(argument, QueueArguments)
-        session = await self._services.session(args.conversation, self._roots.first())
+        session = await self._services.sessions.get(args.conversation, self._roots.first())
         answer: dict[str, Any] = {"conversation": session.id}
         match args.op:
             case "list":

@@ -29,6 +29,7 @@ from smith_server.runtime.line import Prompt, Ticket
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 
+_SEVERITIES = {each.value: each.name.lower() for each in types.DiagnosticSeverity}
 MOST_TOLD = 4000
 """Characters of an answer that is told in a message."""
 
@@ -116,7 +117,7 @@ class Turns:
     async def steer(self, argument: dict[str, Any], arrival: Arrival) -> Any:
         """Say something to the running turn; without one it is the next prompt."""
         args = decode(argument, SteerArguments)
-        session = await self._services.session(args.conversation, self._roots.first())
+        session = await self._services.sessions.get(args.conversation, self._roots.first())
         name = await session.steer(args.text)
         return {"conversation": session.id, "turn": session.turn, "id": name}
 
@@ -151,7 +152,7 @@ class Turns:
         path = uri_path(args.context.uri) if args.context.uri else None
         root = self._roots.of(path) if path else None
         root = root or self._roots.of(_cwd(args.context)) or self._roots.first()
-        return await self._services.session(args.conversation, root)
+        return await self._services.sessions.get(args.conversation, root)
 
     def _progress(self, session: Session, token: str | int | None) -> Callable[[], None]:
         """Standard progress of a turn; the answer ends it."""
@@ -200,5 +201,9 @@ def _attached(context: TurnContext, documents: Snapshot) -> str:
 
 
 def _problem(diagnostic: Diagnostic) -> str:
-    source = f" ({diagnostic.source})" if diagnostic.source else ""
-    return f"line {diagnostic.range.start.line + 1}: {diagnostic.message}{source}"
+    kind = _SEVERITIES.get(diagnostic.severity or 0, "")
+    source = f"from {diagnostic.source}" if diagnostic.source else ""
+    code = f"({diagnostic.code})" if diagnostic.code is not None else ""
+    head = " ".join(part for part in (kind, source, code) if part)
+    place = f"line {diagnostic.range.start.line + 1}"
+    return f"{place}: {head}: {diagnostic.message}" if head else f"{place}: {diagnostic.message}"

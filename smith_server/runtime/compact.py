@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from msgspec import Struct, structs
 
 from smith_server.context.prompt import role_text
+from smith_server.core.account import Meter
 from smith_server.core.cancel import CancelToken
 from smith_server.core.compaction import is_summary
 from smith_server.core.errors import Cancelled
@@ -27,7 +28,7 @@ _MOST_OF_A_MESSAGE = 8000
 
 
 class Said(Struct, frozen=True):
-    """A summary, "" when there is none, and what it cost."""
+    """A summary, "" when there is none, and what it used."""
 
     text: str
     usage: Usage
@@ -38,24 +39,25 @@ Summarize = Callable[[Sequence[Message], int], Awaitable[Said]]
 
 
 class Summarizer:
-    """Asks the model of a turn. `frame` is a request of that turn, `token` ends the wait."""
+    """Asks the model of a turn. `frame` is a request of it, `token` ends the wait, `meter` counts what it costs."""
 
-    def __init__(self, provider: Provider, frame: Request, token: CancelToken) -> None:
+    def __init__(self, provider: Provider, frame: Request, token: CancelToken, meter: Meter) -> None:
         self._provider = provider
         self._frame = frame
         self._token = token
+        self._meter = meter
 
     async def __call__(self, messages: Sequence[Message], room: int) -> Said:
         """See `Summarize`. Whatever goes wrong makes a summary without words."""
         system = role_text(PROFILE)
         text = _ASK.format(told(messages, room - len(system) - len(_ASK)))
         asked = structs.replace(self._frame, system=system, messages=(UserMessage(PROFILE, text),), tools=())
-        end: Done | Failed | None = None
+        end: Done | Failed = Failed(Cancelled().error)
         async with interrupted_by(self._token):
             async for delta in self._provider.stream(asked, self._token):
                 if isinstance(delta, Done | Failed):
                     end = delta
-        usage = Usage(requests=1) + (end.usage or Usage() if end is not None else Usage())
+        usage = self._meter.charge(end)
         if isinstance(end, Done):
             return Said(joined_text(end.parts).strip(), usage)
         if self._token.requested:

@@ -259,10 +259,11 @@ class Journal:
         if ended is None:
             return ()
         state, usage, why = ended
-        used = self._usage(envelope, usage)
+        # A turn that broke off in the middle does not know what it used; what was stored of that stays.
+        used = (self._usage(envelope, usage),) if usage.requests else ()
         model, provider = self._models.pop((envelope.conversation, envelope.job), ("", ""))
         record = {**why, "model": model, "provider": provider, "usage": msgspec.to_builtins(usage)}
-        return used, CloseTurn(envelope.conversation, envelope.turn, state, envelope.job, record)
+        return *used, CloseTurn(envelope.conversation, envelope.turn, state, envelope.job, record)
 
 
 def _taken(envelope: Envelope, queued: str) -> Iterable[Write]:

@@ -23,6 +23,7 @@ from smith_server.store.lease import Lease
 from smith_server.store.pages import Page
 from smith_server.store.search import Found, search
 from smith_server.store.transaction import transaction
+from smith_server.store.usage import DayUsage
 
 T = TypeVar("T")
 
@@ -84,6 +85,10 @@ class Library:
     async def usage_by_role(self, conversation: str) -> Mapping[str, Usage]:
         """The same by who used it: "parent" for the conversation itself, else the role of its children."""
         return await self._database.call(partial(usage.by_role, conversation=conversation))
+
+    async def usage_by_day(self, root: Path) -> Sequence[DayUsage]:
+        """What the conversations of a project have used, apart for days and models, oldest first."""
+        return await self._database.call(partial(usage.by_day, root=str(root)))
 
     def scratchpad(self, conversation: str) -> Scratchpad:
         """What a conversation keeps."""

@@ -3,8 +3,10 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -13,18 +15,21 @@ from smith_server.config.schema import Settings
 from smith_server.core.errors import AgentFailure, failure
 from smith_server.core.events import Notice
 from smith_server.core.ports import Emit, Provider
-from smith_server.llm.catalog import Ask, Catalog
+from smith_server.llm.catalog import Ask, Catalog, Model, built_in_names
 from smith_server.llm.http import Connections
 from smith_server.llm.local import WEIGHTS, LocalModel
 from smith_server.llm.model_facts import facts
 from smith_server.llm.presets import PRESETS, Preset, host_of, is_loopback
+from smith_server.llm.pricing import Tariff
 from smith_server.llm.probe import answers
 from smith_server.llm.provider import HttpProvider
 from smith_server.llm.scripted import ScriptedProvider
 from smith_server.policy.roles import Role
+from smith_server.runtime.configured import configured
 from smith_server.runtime.key_command import KeyCommands
 from smith_server.runtime.models import BUILT_IN, Asked, Selected, installed, provider_settings, select_model
 from smith_server.runtime.offer import ServerOffer
+from smith_server.runtime.offered import Offered, offered, tariff_of, unpriced
 from smith_server.runtime.options import Options
 from smith_server.runtime.provider_choice import Choice, Surroundings, choose_provider
 
@@ -51,7 +56,7 @@ class Picked(Struct, frozen=True):
 
     `compact`: it is a very small one. `images`: it takes pictures, as far as is known. `output_limit` is
     what to ask for at most where nothing is set and the protocol wants a number. `secret` is its key under
-    the name of the variable that it could be in, for those who blank keys.
+    the name of the variable that it could be in, for those who blank keys. `tariff` is what requests cost.
     """
 
     provider: Provider
@@ -60,6 +65,7 @@ class Picked(Struct, frozen=True):
     images: bool = True
     output_limit: int | None = None
     secret: Mapping[str, str] = {}
+    tariff: Tariff = Tariff()
 
 
 class Providers:
@@ -84,7 +90,8 @@ class Providers:
         """
         settings = wish.settings
         if settings.defaults.provider == "scripted":
-            return Picked(self._script(), Selected(wish.asked.model or "script", "request.model"))
+            selected = Selected(wish.asked.model or "script", "request.model")
+            return Picked(self._script(), selected, tariff=tariff_of(settings, "scripted", selected.model, Model()))
         choice = await self._choice(settings, emit)
         provider = self._build(choice)
         provider.ready()
@@ -99,20 +106,38 @@ class Providers:
             self._say(f"Using {selected.model} of {choice.preset.name}: {choice.why}.", emit, choice.why)
         self._refresh(choice, provider, selected.model)
         known = selected.max_output_tokens if choice.preset.dialect == "anthropic" else None
-        abilities = offer.look(selected.model).abilities
-        images = not abilities or "images" in abilities
+        facts_of = offer.look(selected.model)
+        images = not facts_of.abilities or "images" in facts_of.abilities
+        costs = tariff_of(settings, choice.preset.name, selected.model, facts_of)
+        if settings.max_budget_usd is not None and costs.price is None and not choice.preset.compat.tells_cost:
+            self._say(unpriced(f"{choice.preset.name}/{selected.model}"), emit, level="warning")
         limit = min(known, MOST_OUTPUT) if known else None
         variable = choice.preset.key_variable
         secret = {variable: choice.key} if variable else {}
-        return Picked(provider, selected, choice.preset.compact, images, limit, secret)
+        return Picked(provider, selected, choice.preset.compact, images, limit, secret, costs)
 
     def known(self, settings: Settings) -> Sequence[str]:
-        """The models that the settings name, and those that servers in use are known to offer, for completion."""
+        """For completion: the models that the settings name, and those that the providers in use are known to offer."""
         named = [*settings.models.values(), settings.default_model]
         named += [provider_settings(settings, name).model for name in PRESETS]
-        for choice, _ in self._built.values():
-            named += self._catalog.names(choice.preset)
+        presets = {choice.preset.name: choice.preset for choice, _ in self._built.values()}
+        settled = self._around.settled(settings)
+        if settled in PRESETS and settled not in presets:
+            with suppress(AgentFailure):
+                presets[settled] = configured(settled, settings, self._around.file)
+        for preset in presets.values():
+            named += self._catalog.names(preset) or built_in_names(preset.name)
         return sorted({name for name in named if name})
+
+    async def offered(self, settings: Settings) -> Offered:
+        """What the provider of the next turn offers; it is asked now. Raises `AgentFailure` when there is none."""
+        if settings.defaults.provider == "scripted":
+            return Offered("scripted", ())
+        choice = await choose_provider(settings, self._around)
+        if not choice.preset.compact:
+            choice = await self._choice(settings)
+        await self._catalog.load()
+        return await offered(self._build(choice), self._catalog, settings)
 
     async def chosen(self, settings: Settings) -> str:
         """The name of the provider of the next turn, "" when there is none yet."""
@@ -175,11 +200,11 @@ class Providers:
         self._say(f"Using {model}, which this Ollama has: {selected.model} was not pulled.", emit)
         return msgspec.structs.replace(offer.selected(model), source="installed")
 
-    def _say(self, text: str, emit: Emit, about: str = "") -> None:
+    def _say(self, text: str, emit: Emit, about: str = "", level: Literal["info", "warning"] = "info") -> None:
         """A sentence for the person, once about the same."""
         if (about or text) not in self._said:
             self._said.add(about or text)
-            emit(Notice(level="info", text=text))
+            emit(Notice(level=level, text=text))
 
     def _refresh(self, choice: Choice, provider: HttpProvider, model: str) -> None:
         """Ask the server in the background what it knows of its models; the next turn goes by it."""

@@ -1,7 +1,7 @@
 """What one process has open: its conversations, the bus between them and the faces, and the services they use."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from smith_server.core.space import Space
 from smith_server.core.todos import Todo
 from smith_server.policy.roles import Role
 from smith_server.proc.jobs import Jobs
-from smith_server.runtime.assemble import Assembler, NextRequest, Ways
+from smith_server.runtime.assemble import Assembler, Ways
 from smith_server.runtime.bus import Bus
 from smith_server.runtime.completion import Completion
 from smith_server.runtime.handles import Handles
@@ -24,7 +24,7 @@ from smith_server.runtime.library import Edit
 from smith_server.runtime.line import Prompt
 from smith_server.runtime.options import Options
 from smith_server.runtime.outcome import CancelOutcome, TurnRecord
-from smith_server.runtime.replay import Replayed
+from smith_server.runtime.outlook import NextRequest, Outlook
 from smith_server.runtime.repositories import ProjectMemory, Todos
 from smith_server.runtime.session import Session
 from smith_server.runtime.sessions import Sessions, Stage
@@ -38,7 +38,7 @@ BEAT_SECONDS = 25.0
 
 class Services:
     """Made and opened by `composition.compose`. `handles` are the ten services; `bus` carries the events of all
-    conversations; `library` is what is stored."""
+    conversations; `sessions` are those that are open, `library` is what is stored."""
 
     def __init__(self, options: Options, handles: Handles, holder: Holder) -> None:
         self._options = options
@@ -47,9 +47,10 @@ class Services:
         self.handles = handles
         self.bus = Bus(self._journal)
         self._assembler = Assembler(handles, options.environ, Ways(self.bus.emit, self._stored))
+        self._outlook = Outlook(self._assembler)
         stage = Stage(handles, self.bus, self._journal, self._assembler)
         self.library = stage.library
-        self._sessions = Sessions(options, stage)
+        self.sessions = Sessions(options, stage)
         self._standings = Standings()
         self.bus.subscribe(self._standings.take)
 
@@ -60,65 +61,34 @@ class Services:
 
     async def close(self, reason: str = "") -> None:
         """Stop every turn, store what happened, end every child."""
-        await self._sessions.close(reason)
+        await self.sessions.close(reason)
         await self.handles.tool.end_jobs()
         for task in list(self._tasks):
             task.cancel()
         handles = self.handles
         await handles.tool.close()
         await self.bus.stop()
-        await handles.conversation.release(self._sessions.names())
+        await handles.conversation.release(self.sessions.names())
         await handles.model.close()
         await handles.persistence.close()
-
-    async def session(self, conversation: str, root: Path, *, here: bool = False) -> Session:
-        """The conversation asked for ("" for the current one of the project), opened if it is not open.
-
-        `here` lets it belong to `root` from now on; see `Sessions.get`.
-        """
-        return await self._sessions.get(conversation, root, here=here)
-
-    async def new_session(self, root: Path) -> Session:
-        """Begin a conversation; it is the project's current one from now on."""
-        return await self._sessions.new(root)
-
-    async def fork(self, conversation: str, upto: str = "", to: Path | None = None) -> Session:
-        """Go on in a copy of a stored conversation; see `Sessions.fork`."""
-        return await self._sessions.fork(conversation, upto, to)
-
-    async def take_over(self, conversation: str) -> Session:
-        """Write a conversation here that another process writes; see `Sessions.take_over`."""
-        return await self._sessions.take_over(conversation)
-
-    async def delete(self, conversation: str) -> bool:
-        """Remove a stored conversation for good; whether it was open here. See `Sessions.delete`."""
-        return await self._sessions.delete(conversation)
-
-    async def rename(self, conversation: str, title: str) -> None:
-        """Give a conversation another title; see `Sessions.rename`."""
-        await self._sessions.rename(conversation, title)
 
     async def edit_message(self, session: Session, name: str, text: str, expect: str = "") -> Message:
         """Give a stored message another text; see `store/messages.py`. Raises policy/`turn_active` or `read_only`."""
         edit = Edit(name, text, expect)
-        return await self._sessions.rewrite(session, lambda held: self.library.edit(session.id, held, edit))
+        return await self.sessions.rewrite(session, lambda held: self.library.edit(session.id, held, edit))
 
     async def delete_message(self, session: Session, name: str, expect: str = "") -> Sequence[str]:
         """Remove a stored message and what belongs to it; the ids of those that are gone. Raises as `edit_message`."""
         edit = Edit(name, None, expect)
-        return await self._sessions.rewrite(session, lambda held: self.library.remove(session.id, held, edit))
+        return await self.sessions.rewrite(session, lambda held: self.library.remove(session.id, held, edit))
 
     async def clear(self, session: Session) -> int:
         """Empty a conversation; how many messages are gone. Its usage and its notes stay."""
-        return await self._sessions.rewrite(session, lambda held: self.library.clear(session.id))
-
-    async def replay(self, session: Session, before: str = "", limit: int = 50) -> Replayed:
-        """The newest messages of a conversation as events, children inside their calls; see `Sessions.replay`."""
-        return await self._sessions.replay(session, before, limit)
+        return await self.sessions.rewrite(session, lambda held: self.library.clear(session.id))
 
     async def next_request(self, session: Session, prompt: Prompt) -> NextRequest:
         """The exact request that `prompt` would send first, with what it leaves out of the conversation."""
-        return await self._assembler.next_request(session, prompt)
+        return await self._outlook.next_request(session, prompt)
 
     def standing(self, conversation: str) -> Standing:
         """What goes on in an open conversation."""
@@ -126,7 +96,7 @@ class Services:
 
     def ceiling(self, conversation: str) -> int:
         """The most tokens that a request of a conversation may have; 0 before its first turn."""
-        return self._assembler.ceiling(conversation)
+        return self._outlook.ceiling(conversation)
 
     async def cancel_job(self, job: str) -> CancelOutcome:
         """End one child and those below it; what that ended. Its parent goes on with a report that says so."""
@@ -139,19 +109,11 @@ class Services:
             leave()
         return record.stopped(()) if is_stopped else CancelOutcome(False)
 
-    def sessions(self) -> Iterable[Session]:
-        """The open conversations."""
-        return self._sessions.all()
-
-    def known(self, conversation: str) -> Session | None:
-        """An open conversation by id."""
-        return self._sessions.known(conversation)
-
     def running(self, conversation: str, turn: str) -> Session | None:
         """The conversation to stop: the one named, or the one that is busy."""
         if conversation:
-            return self.known(conversation)
-        busy = [session for session in self.sessions() if session.busy or session.errands]
+            return self.sessions.known(conversation)
+        busy = [session for session in self.sessions.all() if session.busy or session.errands]
         return next((session for session in busy if not turn or session.turn == turn), None)
 
     async def run_line(self, line: str, session: Session) -> Any:
@@ -165,7 +127,7 @@ class Services:
 
     def shell(self, session: Session) -> Bash:
         """What runs a command for the person in a conversation."""
-        return self._assembler.shell(session)
+        return self._assembler.kit.shell_of_person(session)
 
     async def system_prompt(self, session: Session) -> str:
         """What the next turn would send first."""
@@ -173,11 +135,11 @@ class Services:
 
     async def compact(self, session: Session) -> Compaction:
         """Shorten now what is sent of a conversation. Raises `turn_active`, `Cancelled`, or that there is no model."""
-        return await session.alone(lambda token: self._assembler.compact(session, token))
+        return await session.alone(lambda token: self._outlook.compact(session, token))
 
     async def space(self, session: Session) -> Space:
         """What takes the space of the next request."""
-        return await self._assembler.space(session)
+        return await self._outlook.space(session)
 
     def role(self, session: Session) -> Role:
         """The role of the next turn: the one chosen for the conversation, else the configured one."""
@@ -250,7 +212,7 @@ class Services:
         await self._journal.settled()
 
     def _trouble(self, conversation: str, error: AgentError) -> None:
-        if error.code == "lease_lost" and (lost := self._sessions.lost(conversation, error)) is not None:
+        if error.code == "lease_lost" and (lost := self.sessions.lost(conversation, error)) is not None:
             self._in_background(lost.fail(error), "fail")
         else:
-            self._sessions.post(conversation, PersistenceFailed(error=public(error)))
+            self.sessions.post(conversation, PersistenceFailed(error=public(error)))

@@ -196,7 +196,7 @@ class Sessions:
             result = await change(stage.journal.leases.get(session.id))
             session.talk.messages[:] = await stage.library.messages(session.id)
             session.compactions[:] = await stage.library.compactions(session.id)
-            stage.assembler.forget_view(session.id)
+            stage.assembler.keeping.forget_view(session.id)
             return result
 
         result = await session.alone(work)
@@ -273,7 +273,7 @@ class Sessions:
             self.post(session.id, SessionStopped(reason=reason))
         await self._stage.bus.told()
         self._stage.journal.look_on(session.id)
-        self._stage.assembler.forget(session.id)
+        self._stage.assembler.keeping.forget(session.id)
         self._following.leave(session.id)
         del self._open[session.id]
         self._current = {root: name for root, name in self._current.items() if name != session.id}

@@ -35,8 +35,9 @@ class Standing(Struct):
     """One conversation. `state` is `idle`, `thinking`, `streaming`, `tool`, `cancelling` or `error`.
 
     `model` and `provider` are those of its last request, `usage` that of its last turn, `context` the size of its last
-    request in tokens. `questions` are those that wait for a person, by id. `partial` are the words of messages that are
-    not whole yet, by child and message. `plan` is the last event that told of one.
+    request in tokens, `cost` what it has cost in US dollars, None where that is not known. `questions` are those that
+    wait for a person, by id. `partial` are the words of messages that are not whole yet, by child and message. `plan`
+    is the last event that told of one.
     """
 
     state: str = IDLE
@@ -44,6 +45,7 @@ class Standing(Struct):
     provider: str = ""
     usage: Usage = Usage()
     context: int = 0
+    cost: float | None = None
     questions: dict[str, Envelope] = {}
     partial: dict[tuple[str, str], list[Envelope]] = {}
     plan: Envelope | None = None
@@ -125,8 +127,8 @@ def _see(standing: Standing, envelope: Envelope) -> None:
             standing.state = TOOL
         case TurnCancelRequested():
             standing.state = "cancelling"
-        case UsageUpdated(usage, context):
-            standing.usage, standing.context = usage, context or standing.context
+        case UsageUpdated(usage, context, cost):
+            standing.usage, standing.context, standing.cost = usage, context or standing.context, cost
         case TurnFailed(usage=usage):
             standing.state, standing.usage = "error", usage
         case TurnCompleted(usage=usage) | TurnCancelled(usage):

@@ -219,10 +219,10 @@ def _close_turn(connection: apsw.Connection, write: CloseTurn, now: float) -> No
 def _set_usage(connection: apsw.Connection, write: SetUsage, now: float) -> None:
     used = write.usage
     connection.execute(
-        "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(write.conversation, turn_key(write.turn), checked(write.tail), write.role, write.model),
-            *(used.input, used.cache_write, used.cache_read, used.output, used.requests, now),
+            *(used.input, used.cache_write, used.cache_read, used.output, used.requests, now, used.cost, used.unpriced),
         ),
     )
 

@@ -1,4 +1,4 @@
-"""Tokens that conversations have used, their children included. What was used stays when messages go."""
+"""What conversations have used and what it cost, their children included. It stays when messages go."""
 
 import apsw
 from msgspec import Struct
@@ -7,7 +7,7 @@ from smith_server.core.messages import Usage
 from smith_server.store.codec import text_in, text_out
 from smith_server.store.keys import turn_id, turn_key
 
-_COLUMNS = ("input", "cache_write", "cache_read", "output", "requests")
+_COLUMNS = ("input", "cache_write", "cache_read", "output", "requests", "cost", "unpriced")
 _SUMS = ", ".join(f"coalesce(sum({column}), 0)" for column in _COLUMNS)
 
 

@@ -314,7 +314,7 @@ class TerminalSession:
 
     async def _look_again(self) -> None:
         """Somebody else may write the conversation by now, or nobody any more."""
-        session = await self._services.session(self.session.id, self.session.root)
+        session = await self._services.sessions.get(self.session.id, self.session.root)
         if session is not self.session:
             await self._show(session)
 
@@ -323,7 +323,7 @@ class TerminalSession:
             await self._look_again()
         result: Result = await self._services.run_line(line, self.session)
         await self._services.bus.told()
-        chosen = self._services.known(str(result.data.get("conversation", "")))
+        chosen = self._services.sessions.known(str(result.data.get("conversation", "")))
         await self._show(None if chosen is self.session else chosen)
         self._talk.answered(line, result)
         if result.page:

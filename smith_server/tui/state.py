@@ -89,6 +89,7 @@ class Conversation:
         self.model = ""
         self.usage = Usage()
         self.context = 0
+        self.cost: float | None = None
         self.removed: list[Block] = []
         self.title = ""
         self.holder: dict[str, Any] = {}
@@ -293,7 +294,7 @@ class Conversation:
             self.notice("quiet", news.plan(event.todos))
 
     def _used(self, event: on.UsageUpdated) -> None:
-        self.usage, self.context = event.turn_usage, event.context
+        self.usage, self.context, self.cost = event.turn_usage, event.context, event.cost
 
     def _noticed(self, event: on.Notice) -> None:
         self.notice(event.level, event.text)

@@ -1,4 +1,4 @@
-"""The line below the input: model, role, mode, tokens. And the one above it while something is waited for."""
+"""The line below the input: model, role, mode, tokens, cost. And the one above it while something is waited for."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,6 +7,7 @@ from msgspec import Struct
 from rich.text import Text
 
 from smith_server.core.messages import Usage
+from smith_server.llm.pricing import in_dollars
 from smith_server.policy.roles import ROLES
 from smith_server.tui import spinner, theme
 from smith_server.tui.news import tokens
@@ -38,6 +39,8 @@ def bar(facts: Facts, conversation: Conversation, width: int) -> Text:
         parts.append(f"{tokens(conversation.context)} context")
     if used := _used(conversation.usage):
         parts.append(used)
+    if conversation.cost:
+        parts.append(in_dollars(conversation.cost))
     parts.append(facts.place)
     return theme.cut(Text("  " + " · ".join(filter(None, parts)), theme.DETAIL), width)
 

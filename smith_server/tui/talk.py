@@ -48,7 +48,7 @@ class Talk:
         """Show the last turns of a conversation that was there before; what is told meanwhile is part of them."""
         page = Replayed(())
         try:
-            page = await self.services.replay(self.session, limit=_SHOWN_MESSAGES)
+            page = await self.services.sessions.replay(self.session, "", _SHOWN_MESSAGES)
         finally:
             self._show(page)
 
@@ -92,7 +92,7 @@ class Talk:
 
     async def whole(self) -> list[str]:
         """Every line of the conversation, nothing left out."""
-        page = await self.services.replay(self.session, limit=_ALL_MESSAGES)
+        page = await self.services.sessions.replay(self.session, "", _ALL_MESSAGES)
         return transcript(folded(self._told(page)).blocks, _WIDTH)
 
     def messages(self) -> list[str]:

@@ -6,9 +6,12 @@ import pytest
 
 from smith_server.cli.arguments import parse
 
-RUN = {"command": "run", "yes": False, "json": False, "resume": False, "model": "", "provider": None, "config": None}
-CHAT = {"command": "chat", "prompt": "", "resume": False, "model": "", "provider": None, "config": None, "face": ""}
-SERVE = {"command": "serve", "prompt": "", "stdio": False, "model": "", "provider": None, "config": None}
+ANY = {"model": "", "provider": None, "config": None}
+TALK = {**ANY, "resume": False, "max_budget_usd": None}
+RUN = {"command": "run", "yes": False, "json": False, **TALK}
+CHAT = {"command": "chat", "prompt": "", "face": "", **TALK}
+MODELS = {"command": "models", "prompt": "", "json": False, **ANY}
+SERVE = {"command": "serve", "prompt": "", "stdio": False, **ANY}
 
 
 def words(line: str) -> list[str]:
@@ -25,6 +28,9 @@ def words(line: str) -> list[str]:
         ("--no-tui", {**CHAT, "face": "lines"}),
         ("chat|--tui|-c", {**CHAT, "face": "tui", "resume": True}),
         ("-m|gpt|-p|OpenAI", {**CHAT, "model": "gpt", "provider": "openai"}),
+        ("--max-budget-usd|0.5|fix it", {**RUN, "prompt": "fix it", "max_budget_usd": 0.5}),
+        ("chat|--max-budget-usd=2", {**CHAT, "max_budget_usd": 2.0}),
+        ("models|--json", {**MODELS, "json": True}),
         ("serve|--stdio", {**SERVE, "stdio": True}),
         ("--config|a.toml|serve", {**SERVE, "config": "a.toml"}),
         ("run|fix|the|tests", {**RUN, "prompt": "fix the tests"}),

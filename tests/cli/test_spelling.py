@@ -16,7 +16,7 @@ from smith_server.core.todos import Todo
 from smith_server.runtime.outcome import TurnOutcome
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "run_json.jsonl"
-USED = Usage(10, 4, 20, 5, 2)
+USED = Usage(10, 4, 20, 5, 2, 0.25)
 ERROR = agent_error("transport", "overloaded", "too busy")
 FOLDED = Compaction("t000001.0009", covered=("t000001.0001",), summary="so far")
 PARTS = (Thinking("hm"), Thinking("", "anthropic"), Text("Hello "), Call("c1", "read", "{}"), Text("there."))
@@ -62,9 +62,10 @@ EVENTS: tuple[Event, ...] = (
     events.ContextTrimmed(elided=3, dropped=1, estimate=900, limit=1000),
     events.CompactionStarted(estimate=900, limit=800),
     events.ContextCompacted(record=FOLDED, steps=("summary",), before=900, after=400, covered=7, usage=USED),
-    events.UsageUpdated(turn_usage=USED, context=34),
+    events.UsageUpdated(turn_usage=USED, context=34, cost=0.75),
     events.Notice(level="info", text="Using m."),
     events.ErrorReported(error=agent_error("tool", "odd", "odd")),
+    events.ErrorReported(error=agent_error("budget_exhausted", "max_cost", "enough", spent_usd=1.5, limit_usd=1.0)),
     events.PersistenceFailed(error=agent_error("persistence", "locked", "locked", file="smith.db")),
     events.TurnCancelRequested(),
     events.TurnCompleted(usage=USED),

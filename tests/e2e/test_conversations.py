@@ -215,7 +215,7 @@ async def test_a_conversation_of_another_root_works_there_or_moves_here(world: W
     await other.run("smith.turn", text="three", conversation=name)
     assert str(world.root) in (await other.event("tool_call_finished", turn="t000003"))["content"]
     said = [
-        each["text"] for each in (await other.run("smith.inspect", conversation=name))["messages"] if "text" in each
+        each["content"].get("text", "") for each in (await other.run("smith.inspect", conversation=name))["messages"]
     ]
     assert "three" in said
     assert [text for text in said if text.startswith("[This conversation was moved from ")] != []

@@ -203,7 +203,7 @@ async def test_problems_that_the_editor_shows_can_be_fixed(client: Plain, world:
     await done(client, found["smith: fix these problems"])
     assert await message(client) == "Fixed."
     (prompt, _) = (await client.command("smith.inspect", op="list"))["messages"]
-    assert prompt["content"]["attached"].endswith("- line 1: y is not defined (checker)")
+    assert prompt["content"]["attached"].endswith("- line 1: error from checker: y is not defined")
 
 
 async def test_a_client_gets_the_kinds_of_action_that_it_asks_for(client: Plain, world: World) -> None:

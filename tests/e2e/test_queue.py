@@ -103,7 +103,7 @@ async def test_the_status_tells_what_a_status_line_needs(world: World) -> None:
     )
     assert (session["context"], session["usage"]["requests"], session["provider"]) == (900, 2, "scripted")
     assert session["ceiling"] > 900
-    assert "cost" not in session
+    assert session["cost"] == 0
 
 
 async def test_questions_of_every_conversation_wait_in_one_list(world: World) -> None:
@@ -172,7 +172,8 @@ async def test_arguments_of_a_turn_hold_for_it_alone_and_unknown_ones_are_refuse
     await client.run("smith.turn", text="fix", role="orchestrator", context=context)
     (prompt, _) = (await client.run("smith.inspect"))["messages"]
     assert prompt["content"]["attached"] == (
-        f"[In the editor: {path}, line 1]\n- line 1: warning from lint (F401): unused"
+        f"[In the editor: {path}, line 1]\n[Problems that the editor shows:]\n"
+        "- line 1: warning from lint (F401): unused"
     )
     assert (await client.run("smith.status"))["sessions"][0]["role"] == "direct"
     assert await refused(client, "smith.turn", text="x", role="worker") == ("policy", "unknown_role")

@@ -228,8 +228,17 @@ async def test_usage_adds_up_what_was_reported(world: World, strict: StrictModel
         ["cache", "read", "0", "0", "0"],
         ["cache", "write", "0", "0", "0"],
         ["output", "10", "20", "30"],
+        ["cost", "n/a", "n/a", "n/a"],
+        [],
+        ["this", "project:", "n/a", "today,", "n/a", "in", "all"],
     ]
-    assert {who: used["requests"] for who, used in answer["data"].items()} == {"explorer": 1, "parent": 2, "total": 3}
+    assert {who: used["requests"] for who, used in answer["data"].items()} == {
+        "explorer": 1,
+        "parent": 2,
+        "total": 3,
+        "today": 3,
+        "project": 3,
+    }
 
 
 async def test_a_turn_uses_the_folder_that_its_prompt_names(world: World, strict: StrictModel) -> None:

@@ -456,6 +456,22 @@ def test_what_waits_and_what_the_agent_does_is_shown_above_the_chat(
     assert until(lambda: editor.lua(bar, chat) == " smith · thinking · m · 12.3k tokens")
 
 
+def test_the_status_tells_what_the_conversation_has_cost_where_that_is_known(
+    editor: TestEditor, server: TestServer, chat: int
+) -> None:
+    status = """
+      return require('smith.view.winbar').text('ready', {
+        status = 'idle', model = '', context = 0, queue = {}, cost = ... })
+    """
+    assert editor.lua(status, 0.0123) == "ready · $0.0123"
+    assert editor.lua(status, 1.5) == "ready · $1.50"
+    assert editor.lua(status) == "ready"
+    turn(server, "go")
+    server.event("usage_updated", turn_usage={}, context=0, cost=None)
+    server.event("usage_updated", turn_usage={}, context=0, cost=0.25)
+    assert until(lambda: "$0.25" in editor.lua("return vim.wo[vim.fn.bufwinid(...)].winbar", chat))
+
+
 def test_an_attempt_whose_output_is_void_is_taken_away(editor: TestEditor, server: TestServer, chat: int) -> None:
     turn(server, "go")
     server.event("llm_reasoning_delta", message="m1", text="hm")

@@ -18,18 +18,18 @@ async def said(services: Services, session: Session, text: str) -> None:
 
 
 async def test_resume_goes_back_to_the_conversation_before_this_one(services: Services, tmp_path: Path) -> None:
-    first = await services.session("", tmp_path)
+    first = await services.sessions.get("", tmp_path)
     assert (await services.run_line("/resume", first)).text == "There is no other conversation in this project."
     await said(services, first, "the first")
-    second = await services.new_session(tmp_path)
+    second = await services.sessions.new(tmp_path)
     await said(services, second, "the second")
     result = await services.run_line("/resume", second)
     assert (result.text, result.data) == (f"Conversation {first.id}: the first", {"conversation": first.id})
-    assert (await services.session("", tmp_path)).id == first.id
+    assert (await services.sessions.get("", tmp_path)).id == first.id
 
 
 async def test_a_conversation_is_written_into_a_new_file(services: Services, tmp_path: Path) -> None:
-    session = await services.session("", tmp_path)
+    session = await services.sessions.get("", tmp_path)
     await said(services, session, "hello")
     result = await services.run_line("/export out.jsonl", session)
     path = tmp_path / "out.jsonl"
@@ -43,7 +43,7 @@ async def test_a_conversation_is_written_into_a_new_file(services: Services, tmp
 
 
 async def test_a_file_that_cannot_be_written_is_said_so(services: Services, tmp_path: Path) -> None:
-    session = await services.session("", tmp_path)
+    session = await services.sessions.get("", tmp_path)
     await said(services, session, "hello")
     result = await services.run_line("/export no/such/folder.jsonl", session)
     assert result.error is not None
@@ -51,12 +51,12 @@ async def test_a_file_that_cannot_be_written_is_said_so(services: Services, tmp_
 
 
 async def test_quit_is_for_the_face(services: Services, tmp_path: Path) -> None:
-    result = await services.run_line("/quit", await services.session("", tmp_path))
+    result = await services.run_line("/quit", await services.sessions.get("", tmp_path))
     assert (result.error, result.data) == (None, {"quit": True})
 
 
 async def test_what_is_chosen_before_the_first_prompt_is_kept(services: Services, tmp_path: Path) -> None:
-    session = await services.session("", tmp_path)
+    session = await services.sessions.get("", tmp_path)
     for line in ("/rename my plan", "/role orchestrator", "/model small", "/scratchpad set a b"):
         assert (await services.run_line(line, session)).error is None
     (header,) = await services.library.listed(tmp_path, 10)
@@ -69,7 +69,7 @@ async def test_what_is_chosen_before_the_first_prompt_is_kept(services: Services
 async def test_words_of_a_line_are_parted_by_any_blank_and_a_value_stays_as_it_was_typed(
     services: Services, tmp_path: Path
 ) -> None:
-    session = await services.session("", tmp_path)
+    session = await services.sessions.get("", tmp_path)
     assert (await services.run_line("/scratchpad\tset\n plan\ta  b\n c", session)).error is None
     assert (await services.run_line("  /scratchpad get\tplan ", session)).text == "a  b\n c"
     assert (await services.run_line("/config\tset\tempty_response_retry_backoff_ms [1,\t2]", session)).error is None
@@ -78,7 +78,7 @@ async def test_words_of_a_line_are_parted_by_any_blank_and_a_value_stays_as_it_w
 
 
 async def test_a_command_of_the_person_shows_what_it_wrote(services: Services, tmp_path: Path) -> None:
-    session = await services.session("", tmp_path)
+    session = await services.sessions.get("", tmp_path)
     result = await services.run_line("/cmd echo one; pwd; exit 3", session)
     assert (result.text, result.data["ok"]) == (f"one\n{tmp_path}\n[exit code 3]", True)
     await said(services, session, "hello")
@@ -87,7 +87,7 @@ async def test_a_command_of_the_person_shows_what_it_wrote(services: Services, t
 
 
 async def test_what_a_command_wrote_goes_with_the_next_prompt_and_no_other(services: Services, tmp_path: Path) -> None:
-    session = await services.session("", tmp_path)
+    session = await services.sessions.get("", tmp_path)
     result = await services.run_line("/cmd+ echo one", session)
     assert result.text == "one\n[The next prompt carries this.]"
     await said(services, session, "what is it?")
@@ -100,7 +100,7 @@ async def test_what_a_command_wrote_goes_with_the_next_prompt_and_no_other(servi
 
 
 async def test_a_cancel_ends_a_command_of_the_person(services: Services, tmp_path: Path) -> None:
-    session = await services.session("", tmp_path)
+    session = await services.sessions.get("", tmp_path)
     running = asyncio.ensure_future(services.run_line("/cmd echo on; touch began; sleep 60", session))
     async with asyncio.timeout(20):
         while not (tmp_path / "began").exists():
@@ -113,7 +113,7 @@ async def test_a_cancel_ends_a_command_of_the_person(services: Services, tmp_pat
 
 
 async def test_a_command_ends_with_whoever_waits_for_it(services: Services, tmp_path: Path) -> None:
-    session = await services.session("", tmp_path)
+    session = await services.sessions.get("", tmp_path)
     running = asyncio.ensure_future(services.run_line("/cmd touch began; sleep 60; touch late", session))
     async with asyncio.timeout(20):
         while not (tmp_path / "began").exists():
@@ -125,10 +125,10 @@ async def test_a_command_ends_with_whoever_waits_for_it(services: Services, tmp_
 
 
 async def test_a_fork_goes_on_in_a_copy(services: Services, tmp_path: Path) -> None:
-    session = await services.session("", tmp_path)
+    session = await services.sessions.get("", tmp_path)
     await said(services, session, "hello")
     result = await services.run_line("/fork", session)
-    copy = services.known(result.data["conversation"])
+    copy = services.sessions.known(result.data["conversation"])
     assert copy is not None
     assert copy is not session
     assert [message.id for message in copy.talk.messages] == [message.id for message in session.talk.messages]
@@ -142,21 +142,21 @@ async def test_a_conversation_of_another_folder_is_loaded_where_it_is_or_moved_h
     there, here = tmp_path / "there", tmp_path / "here"
     there.mkdir()
     here.mkdir()
-    other = await services.session("", there)
+    other = await services.sessions.get("", there)
     await said(services, other, "hello")
-    session = await services.session("", here)
+    session = await services.sessions.get("", here)
     assert (await services.run_line(f"/load {other.id[:8]}", session)).data == {"conversation": other.id}
-    loaded = services.known(other.id)
+    loaded = services.sessions.known(other.id)
     assert loaded is not None
     assert loaded.root == there
     await services.run_line(f"/load --here {other.id}", session)
-    moved = services.known(other.id)
+    moved = services.sessions.known(other.id)
     assert moved is not None
     assert moved.root == here
 
 
 async def test_a_setting_that_was_changed_is_an_event(services: Services, tmp_path: Path) -> None:
-    session = await services.session("", tmp_path)
+    session = await services.sessions.get("", tmp_path)
     seen: list[Event] = []
     services.bus.subscribe(lambda envelope: seen.append(envelope.event))
     for line in ("/config set tool_step_budget 9", "/config get tool_step_budget", "/config unset tool_step_budget"):

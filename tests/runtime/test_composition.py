@@ -101,14 +101,14 @@ async def test_a_command_service_of_another_makes_the_commands(tmp_path: Path) -
 
     handles = {"command": SimpleNamespace(run=run, names=lambda: ())}
     services = await opened(options_in(tmp_path, service_handles=handles))
-    session = await services.session("", tmp_path)
+    session = await services.sessions.get("", tmp_path)
     assert await services.run_line("/anything", session) == f"/anything in {tmp_path.name}"
     await services.close()
 
 
 async def test_a_turn_keeps_the_settings_that_it_began_with(tmp_path: Path) -> None:
     services = await opened(options_in(tmp_path))
-    session = await services.session("", tmp_path)
+    session = await services.sessions.get("", tmp_path)
     turn = await services._assembler.turn_input(session, Prompt("hi"), CancelToken())
     settings = services.handles.config.settings(tmp_path)
     await services.handles.config.override({"tool_step_budget": 3})
@@ -119,7 +119,7 @@ async def test_a_turn_keeps_the_settings_that_it_began_with(tmp_path: Path) -> N
 
 async def test_a_closed_conversation_takes_no_prompt(tmp_path: Path) -> None:
     services = await opened(options_in(tmp_path))
-    session = await services.session("", tmp_path)
+    session = await services.sessions.get("", tmp_path)
     assert (session.life.status, session.life.stopped_at) == ("running", 0.0)
     await services.close("the test is over")
     assert (session.life.status, session.life.stop_reason) == ("stopped", "the test is over")

@@ -65,7 +65,7 @@ def test_the_conversation_of_a_child_is_one_in_memory_alone(services: Services, 
 async def test_a_role_without_notes_has_no_memory_command(services: Services, tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "config").write_text('[remote "origin"]\n\turl = https://github.com/acme/widgets\n')
-    session = await services.session("", tmp_path)
+    session = await services.sessions.get("", tmp_path)
     assert (await services.run_line("/memory", session)).text == "no notes"
     session.role = "explorer"
     error = (await services.run_line("/memory", session)).error

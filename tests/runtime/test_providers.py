@@ -37,3 +37,11 @@ async def test_warming_an_address_that_is_none_is_no_matter(tmp_path: Path) -> N
     providers = providers_in(tmp_path)
     await providers.warm(Settings(llm_config=LlmConfig(api_url="http://localhost:none/v1")))
     await providers.close()
+
+
+async def test_the_models_of_the_provider_in_use_are_known_without_asking(tmp_path: Path) -> None:
+    providers = Providers(Options(Places(tmp_path, tmp_path, tmp_path), {"ANTHROPIC_API_KEY": "k"}))
+    known = providers.known(Settings(default_model="mine"))
+    assert {"mine", "claude-opus-5", "claude-haiku-4-5"} <= set(known)
+    assert "qwen/qwen3.8-max" not in known
+    await providers.close()

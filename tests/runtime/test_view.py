@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from smith_server.config.schema import ContextManagement
+from smith_server.core.account import Meter
 from smith_server.core.cancel import CancelToken
 from smith_server.core.errors import AgentFailure, Cancelled, agent_error
 from smith_server.core.events import CompactionStarted, ContextCompacted, ContextTrimmed, Event
@@ -27,10 +28,11 @@ class Stage:
         self.events: list[Event] = []
         self.provider = FakeProvider(*replies)
         self.token = CancelToken()
+        self.meter = Meter()
         managed = ContextManagement(**{"tool_output_keep_rounds": 1, **settings})
         rules = rules_of(managed, can_recall=False, window=window, output_limit=0)
         self.view = WindowView(rules, self.events.append)
-        self.view.use(frame, Summarizer(self.provider, frame, self.token))
+        self.view.use(frame, Summarizer(self.provider, frame, self.token, self.meter))
 
     async def sent(self, talk: list[Message]) -> list[str]:
         return [message.id for message in (await self.view.next(talk)).messages]
@@ -66,7 +68,8 @@ async def test_above_it_the_model_is_asked_to_sum_up_and_the_summary_is_sent() -
     assert started == CompactionStarted(estimate=810, limit=800)
     assert isinstance(compacted, ContextCompacted)
     assert (compacted.steps, compacted.before, compacted.after, compacted.covered) == (("summary",), 810, 335, 5)
-    assert stage.view.used() == compacted.usage == Usage(50, output=9, requests=1)
+    assert stage.meter.account.total == Usage(50, output=9, requests=1)
+    assert stage.view.used() == compacted.usage == stage.meter.account.total
     assert stage.view.used() == Usage()
     assert await stage.sent(talk.words(40)) == ["summary", "5", "6", "7", "8", "9"]
 

@@ -63,7 +63,8 @@ def test_all_that_is_stored_of_a_conversation_is_told_in_lines_of_json(connectio
         "created": 5.0,
     }
     assert told[7]["record"] == {"text": '{"stop_reason":"completed"}', "updated": 5.0}
-    assert told[9]["record"]["usage"] == {"input": 5, "cache_write": 4, "cache_read": 3, "output": 2, "requests": 1}
+    tokens = {"input": 5, "cache_write": 4, "cache_read": 3, "output": 2, "requests": 1}
+    assert told[9]["record"]["usage"] == {**tokens, "cost": 0.0, "unpriced": 0}
 
 
 def test_a_message_that_cannot_be_read_is_told_and_the_others_follow(connection: apsw.Connection) -> None:

@@ -98,7 +98,7 @@ def of_the_first_version(connection: apsw.Connection) -> dict[str, list[object]]
         "message": "conversation, job, turn, seq, kind, record, created",
         "piece": "*",
         "prompt": "*",
-        "usage": "*",
+        "usage": "conversation, turn, tail, role, model, input, cache_write, cache_read, output, requests, created",
         "lease": "conversation, host, pid, start, face, token, taken",
     }
     return {
@@ -118,6 +118,7 @@ def test_a_store_of_the_first_version_keeps_everything_and_can_be_searched_at_on
     connection = opened.connection
     assert (opened.warnings, version_of(connection)) == ((), len(known_steps()))
     assert of_the_first_version(connection) == before
+    assert set(connection.execute("SELECT cost, unpriced = requests FROM usage")) == {(0.0, 1)}
     assert connection.execute("PRAGMA integrity_check").get == "ok"
     assert rows(connection, "pragma_foreign_key_check") == []
     assert [hit.job for hit in search.search(connection, "needle").messages] == ["job1"]

@@ -251,6 +251,8 @@ def test_the_status_line_says_what_is_known_and_drops_what_has_no_room() -> None
     whole = "  m · direct · prompt · 12.3k context · 1.5k in, 42 out · ~/project"
     assert bar(facts, conversation, 80).plain == whole
     assert bar(facts, conversation, 30).plain == f"{whole[:29]}…"
+    conversation.cost = 0.0123
+    assert bar(facts, conversation, 80).plain.endswith(" · 1.5k in, 42 out · $0.0123 · ~/project")
     assert [tokens(count) for count in (999, 1000, 2_500_000)] == ["999", "1.0k", "2.5M"]
 
 

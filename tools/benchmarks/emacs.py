@@ -6,6 +6,7 @@ import os
 import pty
 import shutil
 import struct
+import tempfile
 import termios
 import time
 from collections.abc import Sequence
@@ -45,6 +46,11 @@ class Emacs:
 
     def __init__(self, place: Place) -> None:
         self.seen: asyncio.Future[int]
+        self._writer: asyncio.StreamWriter
+        self._listener: asyncio.Server
+        self._process: asyncio.subprocess.Process
+        self._terminal: int
+        self._folder: tempfile.TemporaryDirectory[str]
         self._place = place
         self._answers: asyncio.Queue[str] = asyncio.Queue()
         self._offset = time.monotonic_ns() - time.time_ns()
@@ -60,7 +66,9 @@ class Emacs:
             while line := await reader.readline():
                 made._take(line.decode().rstrip("\n"))
 
-        address = place.file(f"{name}.socket")
+        # The name of a socket has to be short, which that of the place may not be.
+        made._folder = tempfile.TemporaryDirectory(prefix="smith-")
+        address = Path(made._folder.name) / f"{name}.socket"
         made._listener = await asyncio.start_unix_server(accept, address)
         made._terminal, terminal = pty.openpty()
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
@@ -100,6 +108,7 @@ class Emacs:
         self._place.end(self._process.pid)
         await self._process.wait()
         self._listener.close()
+        self._folder.cleanup()
         os.close(self._terminal)
 
     def _take(self, line: str) -> None:

@@ -10,6 +10,7 @@ from smith_server.config.schema.field import (
     FREE,
     LOWER,
     MODEL,
+    MOST,
     Count,
     InnerPath,
     Name,
@@ -35,6 +36,18 @@ class Settings(Table, frozen=True, kw_only=True):
     )
     tool_step_budget: Annotated[Positive, about("Calls of one prompt, at most.", LOWER)] | None = None
     max_requests: Annotated[Positive, about("Requests to the model that one prompt may cause.", LOWER)] = 500
+    max_budget_usd: (
+        Annotated[
+            float,
+            about(
+                "US dollars that one conversation may cost, its sub-agents and summaries included.",
+                LOWER,
+                gt=0,
+                le=MOST,
+            ),
+        ]
+        | None
+    ) = None
     empty_response_retry_max_retries: Annotated[
         Count, about("How often an empty answer is asked for again.", LOWER)
     ] = 2

@@ -13,7 +13,6 @@ NO_EFFECT_YET = frozenset(
         "llm_config.recv_timeout",
         "mcp",
         "mentions",
-        "pricing",
         "sandbox",
         "services.command",
         "services.config",

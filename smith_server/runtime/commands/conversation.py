@@ -11,7 +11,7 @@ from smith_server.runtime.session import Session
 async def new(rest: str, session: Session, services: Services) -> Result:
     """Begin a new conversation of the same project; it is the one that is resumed from now on."""
     _idle(session)
-    fresh = await services.new_session(session.root)
+    fresh = await services.sessions.new(session.root)
     return Result("A new conversation.", {"conversation": fresh.id})
 
 
@@ -22,20 +22,20 @@ async def load(rest: str, session: Session, services: Services) -> Result:
         return await history("", session, services)
     _idle(session)
     name = (await services.library.find(beginning)).id
-    found = await services.session(name, session.root, here=rest.startswith("--here"))
+    found = await services.sessions.get(name, session.root, here=rest.startswith("--here"))
     return Result(f"Conversation {found.id}.", {"conversation": found.id})
 
 
 async def fork(rest: str, session: Session, services: Services) -> Result:
     """Go on in a copy of this conversation; the original stays as it is."""
     _idle(session)
-    copy = await services.fork(session.id)
+    copy = await services.sessions.fork(session.id)
     return Result(f"This is a copy of {session.id[:8]}.", {"conversation": copy.id})
 
 
 async def take_over(rest: str, session: Session, services: Services) -> Result:
     """Go on here with this conversation, which another process writes; it is read-only there from then on."""
-    found = await services.take_over(session.id)
+    found = await services.sessions.take_over(session.id)
     return Result("This conversation goes on here.", {"conversation": found.id})
 
 
@@ -47,7 +47,7 @@ async def resume(rest: str, session: Session, services: Services) -> Result:
     others = [row for row in await services.library.listed(session.root, 2) if row.id != session.id]
     if not others:
         return Result("There is no other conversation in this project.")
-    found = await services.session(others[0].id, session.root)
+    found = await services.sessions.get(others[0].id, session.root)
     return Result(f"Conversation {found.id}: {others[0].title}", {"conversation": found.id})
 
 
@@ -92,21 +92,21 @@ async def role(rest: str, session: Session, services: Services) -> Result:
 
 
 async def model(rest: str, session: Session, services: Services) -> Result:
-    """Show the model, or use another one for this conversation from the next turn on."""
+    """Show the model, or use another one for this conversation from the next request on, also within a turn."""
     if not rest:
         return Result(session.model or "the configured one")
     provider = await services.handles.model.chosen(services.handles.config.settings(session.root))
     session.model, session.provider = rest, provider
     await services.keep(session)
     await services.library.set_model(session.id, rest, provider)
-    return Result(f"The model is {rest} from the next prompt on.")
+    return Result(f"The model is {rest} from the next request on.")
 
 
 async def rename(rest: str, session: Session, services: Services) -> Result:
     """Give the conversation another title."""
     if not rest:
         raise failure("schema", "invalid_arguments", "usage: /rename <title>")
-    await services.rename(session.id, rest)
+    await services.sessions.rename(session.id, rest)
     return Result(f"This conversation is called {rest!r}.")
 
 

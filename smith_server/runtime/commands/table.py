@@ -62,7 +62,7 @@ COMMANDS: dict[str, Command] = {
     "todos": Command("", "show the plan of this conversation", todos.todos),
     "context": Command("", "show what takes the space of a request", views.context),
     "compact": Command("", "shorten what is sent of this conversation, now", conversation.compact),
-    "usage": Command("", "show the tokens used in this conversation", views.usage),
+    "usage": Command("", "show what this conversation and its project used and cost", views.usage),
     "prompt": Command("", "show the system prompt", views.prompt),
     "pager": Command("", "show the whole conversation", views.pager),
 }

@@ -1,9 +1,12 @@
 """Commands that show something of the conversation."""
 
+import time
+
 import msgspec
 
 from smith_server.core.errors import failure
 from smith_server.core.messages import AssistantMessage, Message, ToolMessage, Usage, UserMessage
+from smith_server.llm.pricing import cost_of
 from smith_server.runtime.commands.result import Result
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
@@ -11,7 +14,9 @@ from smith_server.store.excerpt import Excerpt
 
 
 async def usage(rest: str, session: Session, services: Services) -> Result:
-    """Tokens of the whole conversation, earlier processes included: its own, those of its children by role, the sum."""
+    """What the whole conversation used and cost, earlier processes included: itself, its children by role, the sum;
+
+    and what the project cost, today and in all."""
     used = await services.library.usage_by_role(session.id)
     total = {"total": sum(used.values(), Usage())}
     columns = {**used, **total} if len(used) > 1 else total
@@ -20,6 +25,13 @@ async def usage(rest: str, session: Session, services: Services) -> Result:
         lines.append(
             "".join([f"{name.replace('_', ' '):<12}", *(f"{getattr(each, name):>12,}" for each in columns.values())])
         )
+    lines.append("".join([f"{'cost':<12}", *(f"{cost_of(each):>12}" for each in columns.values())]))
+    days = await services.library.usage_by_day(session.root)
+    today = time.strftime("%Y-%m-%d")
+    project = sum((each.usage for each in days), Usage())
+    of_today = sum((each.usage for each in days if each.day == today), Usage())
+    lines += ["", f"this project: {cost_of(of_today)} today, {cost_of(project)} in all"]
+    columns = {**columns, "today": of_today, "project": project}
     return Result("\n".join(lines), {who: msgspec.to_builtins(each) for who, each in columns.items()})
 
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -97,9 +97,7 @@ async def files(folder: Path, runs: int) -> dict[str, Any]:
     tool = CodeFiles(explorer())
     cold = await timed(lambda: said(tool, folder, query="*.first"))
     texts = [await said(tool, folder, query=query, limit=500) for query in QUERIES[:-1]]
-    warm = [
-        await timed(lambda query=query: said(tool, folder, query=query)) for _ in range(runs) for query in QUERIES[:-1]
-    ]
+    warm = [await timed(partial(said, tool, folder, query=query)) for _ in range(runs) for query in QUERIES[:-1]]
     overview = await said(CodeMap(explorer()), folder)
     return {"product": warm, "cold": cold, "most_bytes": max(len(text.encode()) for text in (*texts, overview))}
 
@@ -147,6 +145,11 @@ async def outline(file: Path, runs: int) -> dict[str, Any]:
 
 if __name__ == "__main__":
     kind, where, times, *more = sys.argv[1:]
-    works = {"grep": grep, "files": files, "symbols": symbols, "outline": outline}
+    works: dict[str, Callable[..., Coroutine[Any, Any, dict[str, Any]]]] = {
+        "grep": grep,
+        "files": files,
+        "symbols": symbols,
+        "outline": outline,
+    }
     asyncio.run(loaded())
     print(json.dumps(asyncio.run(works[kind](Path(where), int(times), *more))))

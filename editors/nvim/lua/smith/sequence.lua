@@ -4,6 +4,9 @@
 local log = require('smith.log')
 local protocol = require('smith.protocol')
 
+local HELD = 'This conversation is open elsewhere (%s) and is shown read-only; '
+  .. ':Smith take-over and :Smith fork go on with it.'
+
 local M = {}
 
 ---@class smith.Sequence
@@ -124,8 +127,7 @@ function Sequence:tell_holder(holder)
   if holder ~= nil and holder ~= vim.NIL and holder ~= '' then
     self.session:conversation().holder = holder
     local who = type(holder) == 'table' and (holder.face or holder.host) or tostring(holder)
-    local text = ('This conversation is open elsewhere (%s) and is shown read-only; :Smith take-over and :Smith fork go on with it.'):format(who or 'another smith')
-    self.session:take({ kind = 'notice', level = 'warning', text = text })
+    self.session:take({ kind = 'notice', level = 'warning', text = HELD:format(who or 'another smith') })
   end
 end
 

@@ -27,6 +27,7 @@ local M = {}
 ---@field model string
 ---@field usage table? tokens of the turn
 ---@field context integer tokens of the last request
+---@field cost number? US dollars of the whole conversation, where they are known
 ---@field open_messages table<string, true> messages of the request that runs
 ---@field holder table? the process that writes it when that is another one
 ---@field gone boolean? the server knows it no more

@@ -220,6 +220,7 @@ end
 function on.usage_updated(conversation, event)
   conversation.usage = event.turn_usage
   conversation.context = event.context or 0
+  conversation.cost = tonumber(event.cost)
 end
 
 function on.notice(conversation, event, changed)

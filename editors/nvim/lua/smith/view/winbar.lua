@@ -21,9 +21,31 @@ local function short(tokens)
   return tokens < 1000 and tostring(tokens) or ('%.1fk'):format(tokens / 1000)
 end
 
+---@param cost number? US dollars
+---@return string?
+local function dollars(cost)
+  return cost and cost > 0 and (cost < 0.1 and '$%.4f' or '$%.2f'):format(cost) or nil
+end
+
 ---@class smith.StatusPart
 ---@field text string
 ---@field rank integer what has the highest goes first where there is no room
+
+---@param conversation smith.Conversation
+---@return smith.StatusPart[]
+local function parts_about(conversation)
+  local parts = { { text = WORDS[conversation.status] or conversation.status, rank = 1 } }
+  local function add(text, rank)
+    parts[#parts + 1] = text and { text = text, rank = rank }
+  end
+  add(conversation.model ~= '' and conversation.model or nil, 5)
+  add(conversation.context > 0 and short(conversation.context) .. ' tokens' or nil, 4)
+  add(dollars(conversation.cost), 6)
+  add(conversation.holder and 'read-only' or nil, 1)
+  add(#conversation.queue > 0 and ('%d waiting'):format(#conversation.queue) or nil, 2)
+  add(conversation.note, 3)
+  return parts
+end
 
 ---@param link 'none'|'starting'|'ready'|'ended' state of the connection
 ---@param conversation smith.Conversation?
@@ -31,19 +53,8 @@ end
 local function parts_of(link, conversation)
   if link ~= 'ready' then
     return { { text = link == 'starting' and 'starting' or 'not running', rank = 1 } }
-  elseif not conversation then
-    return { { text = WORDS.idle, rank = 1 } }
   end
-  local parts = { { text = WORDS[conversation.status] or conversation.status, rank = 1 } }
-  local function add(text, rank)
-    parts[#parts + 1] = text and { text = text, rank = rank }
-  end
-  add(conversation.model ~= '' and conversation.model or nil, 5)
-  add(conversation.context > 0 and short(conversation.context) .. ' tokens' or nil, 4)
-  add(conversation.holder and 'read-only' or nil, 1)
-  add(#conversation.queue > 0 and ('%d waiting'):format(#conversation.queue) or nil, 2)
-  add(conversation.note, 3)
-  return parts
+  return conversation and parts_about(conversation) or { { text = WORDS.idle, rank = 1 } }
 end
 
 ---@param parts smith.StatusPart[]
