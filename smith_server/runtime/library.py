@@ -171,7 +171,7 @@ def _export(connection: apsw.Connection, conversation: str, path: Path) -> int:
                 count += 1
     except FileExistsError:
         raise failure("schema", "exists", f"{path} is there already. Give another name: /export <file>") from None
-    except OSError as problem:
-        text = f"{path} cannot be written: {problem.strerror}. Give another name: /export <file>"
+    except (OSError, ValueError) as problem:
+        text = f"{path} cannot be written: {problem}. Give another name: /export <file>"
         raise failure("schema", "not_writable", text) from None
     return count
