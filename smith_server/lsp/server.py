@@ -83,6 +83,7 @@ class Server:
         self._loading: asyncio.Task[None] | None = None
         self._shut_down = False
         self._is_lost = False
+        self._is_closed = False
         self._frames = FrameReader()
         loop = asyncio.get_running_loop()
         self._out = OutPipe(outward, partial(loop.call_soon_threadsafe, self._end, 1))
@@ -128,8 +129,9 @@ class Server:
 
     async def _close(self) -> None:
         """Cancel, store, end the children; bounded, whatever hangs."""
-        if self._loading is None:
+        if self._loading is None or self._is_closed:
             return
+        self._is_closed = True
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._loading
