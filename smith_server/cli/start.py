@@ -2,13 +2,12 @@
 
 import argparse
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from smith_server.cli.garbage import collect_later
-from smith_server.cli.streams import Output
 from smith_server.config.paths import places, project_root
 from smith_server.core.errors import failure
 from smith_server.runtime.composition import compose
@@ -63,9 +62,10 @@ async def opened(options: Options, face: Face) -> AsyncIterator[Services]:
         await services.close("the command has ended")
 
 
-async def begun(services: Services, words: argparse.Namespace, output: Output) -> Session:
-    """The conversation of the project to talk in: a new one, or with `-c` the last one."""
-    session = await services.sessions.get("", here(project=True))
-    if words.resume and not session.talk.messages:
-        output.note("smith: this project has no conversation to go on with; this is a new one.")
-    return session
+async def begun(services: Services, words: argparse.Namespace, note: Callable[[str], None]) -> Session:
+    """The conversation of the project to talk in, or with `-c` the last one, also when another process has it."""
+    root = here(project=True)
+    last = await services.library.last(root) if words.resume else ""
+    if words.resume and not last:
+        note("smith: this project has no conversation to go on with; this is a new one.")
+    return await services.sessions.get(last, root)

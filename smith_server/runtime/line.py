@@ -14,13 +14,14 @@ from smith_server.runtime.outcome import TurnOutcome
 
 class Prompt(Struct, frozen=True):
     """What a person sends: the text, the model to use ("" for the usual), their folder, in words what they pointed
-    at, and the role that takes it ("" for the usual)."""
+    at, and the role that takes it ("" for the usual). `carried` is what of `attached` was left for the next prompt."""
 
     text: str
     model: str = ""
     cwd: Path | None = None
     attached: str = ""
     role: str = ""
+    carried: str = ""
 
     def record(self) -> dict[str, Any]:
         """Everything but the text, for the store; what is not set is left out."""

@@ -189,7 +189,8 @@ class TerminalSession:
 
     def escape(self) -> None:
         self._entry.close_choices()
-        if self.asks():
+        # With nothing typed Esc is meant for the question that is shown, whoever has the other keys.
+        if self.asks() or (self.is_asked() and not self._entry.text):
             self.answer("no")
         elif self._talk.busy:
             self._cancel()

@@ -54,7 +54,8 @@ def activity(conversation: Conversation, waiting: Sequence[str], seconds: float,
     row = Text.assemble((f"{sign} ", theme.RUNNING), _said(conversation, waiting))
     for role in dict.fromkeys(waiting):
         row.highlight_words([_called(role)], theme.role_style(role))
-    row.append(f" · {int(seconds)} s · Esc stops" if seconds >= 1 and not is_asked else " · Esc stops", theme.DETAIL)
+    if not is_asked:
+        row.append(f" · {int(seconds)} s · Esc stops" if seconds >= 1 else " · Esc stops", theme.DETAIL)
     if conversation.note:
         row.append(f" · {conversation.note}", theme.WARNING)
     return row
