@@ -107,7 +107,7 @@ class Chat:
             services.bus.subscribe(sign.take)
         services.bus.subscribe(Printer(self._output).take)
         services.bus.subscribe(self._watch)
-        session = self._session = await begun(services, self._words, self._output)
+        session = self._session = await begun(services, self._words, self._output.note)
         loop.add_signal_handler(signal.SIGINT, self._interrupted)
         threading.Thread(target=self._read, args=(loop,), daemon=True).start()
         if self._is_attended:

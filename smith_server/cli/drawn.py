@@ -10,7 +10,7 @@ from typing import TextIO
 from smith_server import __version__
 from smith_server.cli.chat import Terminal, how_to_go_on
 from smith_server.cli.signals import ENDING, Stop
-from smith_server.cli.start import here, opened, options_from
+from smith_server.cli.start import begun, here, opened, options_from
 from smith_server.cli.streams import FAILED
 from smith_server.config.paths import Places
 from smith_server.core.errors import AgentFailure
@@ -58,15 +58,16 @@ class _Drawn:
     async def _talk(self, services: Services) -> TerminalSession:
         early: list[Envelope] = []
         unheard = services.bus.subscribe(early.append)
-        session = await services.sessions.get("", here(project=True))
+        notes: list[str] = []
+        session = await begun(services, self._words, notes.append)
         face = self._face = TerminalSession(services, session, self._around())
-        if self._words.resume and not session.talk.messages:
-            face.say("This project has no conversation to go on with; this is a new one.")
-        await services.bus.told()
         unheard()
         for envelope in early:
             face.take(envelope)
         services.bus.subscribe(face.take)
+        await face.load()
+        for text in notes:
+            face.say(text.removeprefix("smith: ").capitalize())
         services.warm(session.root)
         await face.run()
         return face

@@ -14,6 +14,7 @@ from smith_server.cli.spelling import JsonLines
 from smith_server.cli.spent import Spent
 from smith_server.cli.start import begun, here, is_command, opened, options_from, spoken
 from smith_server.cli.streams import EXHAUSTED, FAILED, INTERRUPTED, OVERSPENT, REFUSED, Output, leave
+from smith_server.config.layers import unenforced
 from smith_server.core.editor import Editor
 from smith_server.core.errors import AgentFailure, failure
 from smith_server.core.ports import Approver
@@ -80,7 +81,7 @@ class Run:
             services.bus.subscribe((self._lines or Printer(self._output)).take)
             services.bus.subscribe(self._spent.take)
             self._refuse_unsafe(services)
-            self._session = await begun(services, self._words, self._output)
+            self._session = await begun(services, self._words, self._output.note)
             prompt = self._words.prompt
             if is_command(prompt):
                 outcome = await self._command(prompt, services, self._session)
@@ -110,6 +111,11 @@ class Run:
     def _refuse_unsafe(self, services: Services) -> None:
         """Nobody is there to be asked about each call, as settings that cannot be read demand."""
         found = services.handles.config.loaded(here(project=True))
+        if found.settings.approval.mode == "auto" and (missing := unenforced(found)):
+            for text in missing:
+                self._output.note(f"smith: {text}")
+            text = "Nothing was run: what these settings forbid would not be kept from happening."
+            raise failure("schema", "unsafe_settings", text)
         if not found.unsafe:
             return
         for text in found.problems:

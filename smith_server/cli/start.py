@@ -2,13 +2,12 @@
 
 import argparse
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from smith_server.cli.garbage import collect_later
-from smith_server.cli.streams import Output
 from smith_server.config.paths import places, project_root
 from smith_server.core.errors import failure
 from smith_server.runtime.composition import compose
@@ -18,8 +17,10 @@ from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 
 
-def options_from(words: argparse.Namespace, *, resume: bool | None, more: dict[str, Any] | None = None) -> Options:
-    """How this process runs: places, environment, and the flags as settings."""
+def options_from(
+    words: argparse.Namespace, *, resume: bool | str | None, more: dict[str, Any] | None = None
+) -> Options:
+    """How this process runs: places, environment, and the flags as settings; `resume` may name a conversation."""
     found = places(os.environ, Path.home())
     flags: dict[str, Any] = dict(more or {})
     if words.provider:
@@ -27,7 +28,8 @@ def options_from(words: argparse.Namespace, *, resume: bool | None, more: dict[s
     if (limit := getattr(words, "max_budget_usd", None)) is not None:
         flags["max_budget_usd"] = limit
     file = Path(words.config) if words.config else None
-    return Options(found, dict(os.environ), flags, file, resume, model=words.model)
+    named, resumes = (resume, True) if isinstance(resume, str) else ("", resume)
+    return Options(found, dict(os.environ), flags, file, resumes, named, model=words.model)
 
 
 def here(*, project: bool = False) -> Path:
@@ -60,9 +62,10 @@ async def opened(options: Options, face: Face) -> AsyncIterator[Services]:
         await services.close("the command has ended")
 
 
-async def begun(services: Services, words: argparse.Namespace, output: Output) -> Session:
-    """The conversation of the project to talk in: a new one, or with `-c` the last one."""
-    session = await services.sessions.get("", here(project=True))
-    if words.resume and not session.talk.messages:
-        output.note("smith: this project has no conversation to go on with; this is a new one.")
-    return session
+async def begun(services: Services, words: argparse.Namespace, note: Callable[[str], None]) -> Session:
+    """The conversation of the project to talk in, or with `-c` the last one, also when another process has it."""
+    root = here(project=True)
+    last = await services.library.last(root) if words.resume else ""
+    if words.resume and not last:
+        note("smith: this project has no conversation to go on with; this is a new one.")
+    return await services.sessions.get(last, root)

@@ -23,6 +23,8 @@ from smith_server.core.late import late
 PATCH = "/config set"
 """Name of the layer of what was set at run time."""
 _MOST_PROBLEMS = 50
+_PROTECTIONS = ("approval.deny", "approval.ask", "sandbox.enabled", "hooks.pre_tool_use")
+"""What would keep something from happening. Whoever builds one takes it out."""
 
 _is_old: Callable[[Mapping[str, Any]], bool] = late("smith_server.config.overrides:is_old")
 
@@ -58,6 +60,15 @@ class Loaded(Struct, frozen=True):
     unsafe: bool = False
     tree: Mapping[str, Any] = FrozenDict()
     waiting: Mapping[str, Any] = FrozenDict()
+
+
+def unenforced(loaded: Loaded) -> tuple[str, ...]:
+    """A sentence for each protection that is set and that this version does not have yet."""
+    return tuple(
+        f"{loaded.origin[dotted]}: `{dotted}` is not enforced by this version: protect yourself otherwise"
+        for dotted in _PROTECTIONS
+        if loaded.origin.get(dotted) and get(loaded.tree, tuple(dotted.split(".")))
+    )
 
 
 def load(

@@ -3,11 +3,12 @@
 A patch is a sparse tree that the caller stores. Nothing here stores anything or changes what it is given.
 """
 
+import difflib
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from smith_server.config.keys import Path, children, key_at
+from smith_server.config.keys import Path, all_keys, children, key_at
 from smith_server.config.schema.agent import ContextManagement
 from smith_server.config.trees import get, leaves, over
 from smith_server.config.values import BadValue, checked, printable
@@ -85,7 +86,11 @@ def valid(path: str, value: Any) -> Any:
 def known(path: str) -> None:
     """Raise a `schema` failure when a path may not be changed at run time."""
     if not is_overridable_path(path):
-        text = f"`{printable(path)}` cannot be changed with /config. Set it in the settings file, if it is a setting."
+        text = f"`{printable(path)}` cannot be changed with /config. Set it in the settings file."
+        if key_at(split(path)) is None:
+            near = difflib.get_close_matches(path[:80], (key.dotted for key in all_keys()), 1)
+            hint = f" Did you mean `{near[0]}`?" if near else " /config lists them."
+            text = f"There is no setting `{printable(path)}`.{hint}"
         raise failure("schema", "not_overridable", text)
 
 

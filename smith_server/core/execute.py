@@ -86,10 +86,10 @@ def _effect(call: Call, turn: TurnInput) -> Effect | None:
 
 
 async def _run_and_tell(call: Call, turn: TurnInput, emit: Emit) -> ToolResult:
-    began = time.monotonic()
     emit(started(call, turn.mask))
-    result = bounded(await run_call(call, turn, emit), turn)
-    emit(finished(call, result, int((time.monotonic() - began) * 1000)))
+    clock = _Clock()
+    result = bounded(await run_call(call, turn, emit, clock), turn)
+    emit(finished(call, result, clock.milliseconds))
     return result
 
 
@@ -141,10 +141,24 @@ def finished(call: Call, result: ToolResult, duration_ms: int = 0) -> CallFinish
     )
 
 
-async def run_call(call: Call, turn: TurnInput, emit: Emit) -> ToolResult:
+class _Clock:
+    """How long a call ran. What comes before, a person who thinks about a question above all, does not count."""
+
+    def __init__(self) -> None:
+        self._began: float | None = None
+
+    def start(self) -> None:
+        self._began = time.monotonic()
+
+    @property
+    def milliseconds(self) -> int:
+        return 0 if self._began is None else int((time.monotonic() - self._began) * 1000)
+
+
+async def run_call(call: Call, turn: TurnInput, emit: Emit, clock: _Clock | None = None) -> ToolResult:
     """The whole pipeline for one call; a failure on the way becomes its result."""
     try:
-        return await _pipeline(call, turn, emit)
+        return await _pipeline(call, turn, emit, clock or _Clock())
     except Cancelled:
         return ToolResult(CANCELLED, "cancelled", ok=False, code="cancelled")
     except AgentFailure as problem:
@@ -187,11 +201,12 @@ class _Ready(Struct, frozen=True):
         return self.tool.effect is Effect.EXECUTE
 
 
-async def _pipeline(call: Call, turn: TurnInput, emit: Emit) -> ToolResult:
+async def _pipeline(call: Call, turn: TurnInput, emit: Emit, clock: _Clock) -> ToolResult:
     ready = _decode(call, turn, emit)
     async with interrupted_by(turn.token):
         unsaved = await _prepare(ready, turn)
     mark = turn.editor.mark_disk()
+    clock.start()
     async with interrupted_by(turn.token):
         result = await ready.tool.run(ready.args, ready.context)
     changed = list(dict.fromkeys([*result.touched, *turn.editor.changed_since(mark)]))

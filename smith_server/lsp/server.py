@@ -4,7 +4,6 @@
 """
 
 import asyncio
-import contextlib
 import logging
 import os
 import signal
@@ -83,6 +82,7 @@ class Server:
         self._commands: asyncio.Future[Commands] = asyncio.get_running_loop().create_future()
         self._loading: asyncio.Task[None] | None = None
         self._shut_down = False
+        self._is_lost = False
         self._frames = FrameReader()
         loop = asyncio.get_running_loop()
         self._out = OutPipe(outward, partial(loop.call_soon_threadsafe, self._end, 1))
@@ -103,7 +103,7 @@ class Server:
         code = await self._stop
         await self._close()
         self._out.close()
-        return code
+        return code or int(self._is_lost)
 
     def _take(self, data: bytes) -> None:
         if not data:
@@ -130,11 +130,18 @@ class Server:
         """Cancel, store, end the children; bounded, whatever hangs."""
         if self._loading is None:
             return
-        with contextlib.suppress(TimeoutError, AgentFailure):
+        try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._loading
                 if (commands := self._loaded()) is not None:
                     await commands.close()
+        except TimeoutError:
+            log.warning("the end took too long")
+        except AgentFailure as problem:
+            self._is_lost = True
+            log.error("%s", problem.error.message)
+            told = types.ShowMessageParams(type=types.MessageType.Error, message=problem.error.message)
+            self._pygls.window_show_message(told)
 
     def _loaded(self) -> Commands | None:
         is_there = self._commands.done() and self._commands.exception() is None

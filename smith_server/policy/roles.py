@@ -12,9 +12,9 @@ DEFAULT_ROLE = "direct"
 class Role(Struct, frozen=True):
     """One role.
 
-    `alias` is its name for people, `prompt_profile` names its text, `model_key` its entry in the
-    `models` setting. A person talks to `user_facing` ones only; the others are sent by another role
-    and end by a report. `model` is set when the role has one of its own.
+    `alias` is its name for people, `about` a sentence for them, `prompt_profile` names its text,
+    `model_key` its entry in the `models` setting. A person talks to `user_facing` ones only; the
+    others are sent by another role and end by a report. `model` is set when the role has its own.
     """
 
     name: str
@@ -25,6 +25,7 @@ class Role(Struct, frozen=True):
     model_key: str = "default"
     model: str = ""
     like: str = ""
+    about: str = ""
 
     @property
     def row(self) -> str:
@@ -37,10 +38,24 @@ class Role(Struct, frozen=True):
 
 
 ROLES = (
-    Role("direct", "Smith", "direct", user_facing=True, dispatch_targets=("worker", "explorer")),
-    Role("orchestrator", "Tank", "orchestrator", user_facing=True, dispatch_targets=("worker", "explorer")),
-    Role("worker", "Niobe", "worker", dispatch_targets=("explorer",)),
-    Role("explorer", "Link", "explorer"),
+    Role(
+        "direct",
+        "Smith",
+        "direct",
+        user_facing=True,
+        dispatch_targets=("worker", "explorer"),
+        about="does the work itself, and may send others",
+    ),
+    Role(
+        "orchestrator",
+        "Tank",
+        "orchestrator",
+        user_facing=True,
+        dispatch_targets=("worker", "explorer"),
+        about="plans, sends workers and explorers, changes nothing itself",
+    ),
+    Role("worker", "Niobe", "worker", dispatch_targets=("explorer",), about="does one task and reports"),
+    Role("explorer", "Link", "explorer", about="looks into one question and reports"),
 )
 """All roles, in the order in which they are shown."""
 

@@ -106,6 +106,11 @@ class Journal:
         if conversation in self._roots:
             await self._database.call(partial(self._create, name=conversation))
 
+    @property
+    def unsaved(self) -> int:
+        """How many things happened that the store has not taken."""
+        return len(self._backlog)
+
     def look_on(self, conversation: str) -> None:
         """Write nothing of a conversation from now on: somebody else does, or it is gone."""
         self._left.add(conversation)
@@ -154,34 +159,35 @@ class Journal:
     def _apply(self, writes: list[Write], ends: bool, connection: apsw.Connection) -> None:
         with transaction(connection, ends):
             for write in writes:
-                if isinstance(write, OpenTurn) and not write.job and write.conversation in self._roots:
+                if isinstance(write, OpenTurn) and not write.job:
                     self._create(connection, write.conversation)
                     self._use(connection, write.conversation, write.prompt)
             tokens = {name: held.token for name, held in self.leases.items()}
             turns.apply(connection, writes, full_sync=ends, tokens=tokens)
 
     def _create(self, connection: apsw.Connection, name: str) -> None:
-        """The header of a conversation, and the right to write it."""
-        if conversations.get(connection, name) is not None:
+        """The header of a conversation that was begun here, and the right to write it."""
+        root = self._roots.get(name)
+        if root is None or conversations.get(connection, name) is not None:
             return
-        root = self._roots[name]
         project = find_project(Path(root))
         identity = project.id if project is not None and project.id else None
         conversations.create(connection, Header(name, root, project_id=identity))
         self.leases[name] = lease.take(connection, name, self._holder, self._face)
 
     def _use(self, connection: apsw.Connection, name: str, prompt: str) -> None:
-        """The first turn of a conversation gives it a title, and makes it the one to go on with."""
-        if turns.next_turn(connection, name) > 1:
-            return
+        """The first turn of a conversation gives it a title; each makes it the one to go on with."""
         header = conversations.get(connection, name)
-        if header is not None and not header.title:
+        if header is None:
+            return
+        if not header.title:
             conversations.set_title(connection, name, _title(prompt))
-        root = self._roots[name]
-        last = conversations.pointer(connection, root)
+        last = conversations.pointer(connection, header.root)
+        if last == name:
+            return
         other = lease.held(connection, last) if last else None
         if other is None or other.holder == self._holder:
-            conversations.point(connection, root, name)
+            conversations.point(connection, header.root, name)
 
     def _tell(self, error: AgentError) -> None:
         """Once until the store works again; the conversation is the one that waits."""

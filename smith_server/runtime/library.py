@@ -88,6 +88,10 @@ class Library:
         read = partial(conversations.page, conversation=conversation, limit=limit, before=before or None, job=job)
         return (await self._database.call(read)).messages
 
+    async def last(self, root: Path) -> str:
+        """The id of the conversation to go on with in a project, "" for none."""
+        return await self._database.call(partial(_last, root=str(root)))
+
     async def usage(self, conversation: str) -> Usage:
         """Everything that a conversation has used."""
         return await self._database.call(partial(usage.total, conversation=conversation))
@@ -151,6 +155,11 @@ def _changed(conversation: str, held: Lease | None, change: Callable[..., T], co
         return change(connection, conversation)
 
 
+def _last(connection: apsw.Connection, root: str) -> str:
+    name = conversations.pointer(connection, root)
+    return name if name is not None and conversations.get(connection, name) is not None else ""
+
+
 def _export(connection: apsw.Connection, conversation: str, path: Path) -> int:
     # The first record comes before the file is made: there is none of a conversation that is not stored.
     records = _records(connection, conversation)
@@ -162,7 +171,7 @@ def _export(connection: apsw.Connection, conversation: str, path: Path) -> int:
                 count += 1
     except FileExistsError:
         raise failure("schema", "exists", f"{path} is there already. Give another name: /export <file>") from None
-    except OSError as problem:
-        text = f"{path} cannot be written: {problem.strerror}. Give another name: /export <file>"
+    except (OSError, ValueError) as problem:
+        text = f"{path} cannot be written: {problem}. Give another name: /export <file>"
         raise failure("schema", "not_writable", text) from None
     return count

@@ -62,7 +62,10 @@ class Services:
         self._in_background(self._beat(), "heartbeat")
 
     async def close(self, reason: str = "") -> None:
-        """Stop every turn, store what happened, end every child."""
+        """Stop every turn, store what happened, end every child.
+
+        Raises persistence/`not_stored`, when all that is done, for what the store has not taken.
+        """
         await self.sessions.close(reason)
         await self.handles.tool.end_jobs()
         for task in list(self._tasks):
@@ -70,9 +73,13 @@ class Services:
         handles = self.handles
         await handles.tool.close()
         await self.bus.stop()
+        await self._journal.settled()
         await handles.conversation.release(self.sessions.names())
         await handles.model.close()
         await handles.persistence.close()
+        if self._journal.unsaved:
+            text = "The last part of this session could not be stored and is lost. Is the disk full?"
+            raise failure("persistence", "not_stored", text)
 
     async def edit_message(self, session: Session, name: str, text: str, expect: str = "") -> Message:
         """Give a stored message another text; see `store/messages.py`. Raises policy/`turn_active` or `read_only`."""

@@ -5,9 +5,12 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import structs
+
+from smith_server.config.layers import unenforced
 from smith_server.core.cancel import CancelToken
 from smith_server.core.conversation import Conversation
-from smith_server.core.errors import AgentError, failure
+from smith_server.core.errors import AgentError, AgentFailure, failure
 from smith_server.core.events import (
     ConversationChanged,
     Envelope,
@@ -68,6 +71,7 @@ class Sessions:
         self._current: dict[Path, str] = {}
         self._lock = asyncio.Lock()
         self._warned: set[str] = set()
+        self._first = options.conversation
         self._following: Following | None = None
         """Made when something is looked at."""
 
@@ -92,11 +96,30 @@ class Sessions:
                 await self._stage.journal.begin(name)
                 await self._put_away(known)
                 known = None
+            if known is None and not name and self._first:
+                return await self._begin(root)
             if known is None:
                 opened = await self._shelf.open(name, root, resume=self._resumes(root), here=here)
                 return await self._start(opened)
             self._current[known.root] = name
             return known
+
+    async def _begin(self, root: Path) -> Session:
+        """Open the conversation that this process was started for, the current one of `root` whatever its own is.
+
+        Where it cannot be opened, what would be without it begins, with a word about that.
+        """
+        name, self._first = self._first, ""
+        try:
+            opened = await self._shelf.open(name, root, resume=True)
+        except AgentFailure as problem:
+            if problem.error.code not in ("not_found", "root_gone"):
+                raise
+            opened = await self._shelf.open("", root, resume=self._resumes(root))
+            opened = structs.replace(opened, notes=(*opened.notes, problem.error.message))
+        session = await self._start(opened)
+        self._current[root] = session.id
+        return session
 
     def _resumes(self, root: Path) -> bool:
         asked = self._options.resume
@@ -306,7 +329,8 @@ class Sessions:
         handles = self._stage.handles
         yield from (warning.message for warning in handles.persistence.warnings)
         yield self._options.places.note
-        yield from handles.config.loaded(root).problems
+        loaded = handles.config.loaded(root)
+        yield from (*loaded.problems, *unenforced(loaded))
 
     def _warn(self, session: Session, texts: Iterable[str]) -> None:
         """Tell what a person has to know, each sentence once."""
@@ -316,5 +340,6 @@ class Sessions:
             self.post(session.id, Notice(level="warning", text=text))
 
     async def _prepare(self, session: Session, prompt: Prompt, token: CancelToken) -> TurnInput:
-        self._warn(session, self._stage.handles.config.loaded(session.root).problems)
+        loaded = self._stage.handles.config.loaded(session.root)
+        self._warn(session, (*loaded.problems, *unenforced(loaded)))
         return await self._stage.assembler.turn_input(session, prompt, token)

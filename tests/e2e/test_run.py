@@ -285,7 +285,7 @@ async def test_a_line_with_a_slash_is_a_command_and_no_model_sees_it(world: Worl
     assert (wrong.code, wrong.out) == (1, "")
     assert "There is no command /etc/hosts." in wrong.err
     told = await smith(world, "--json", "run", "/role")
-    assert json.loads(told.out.splitlines()[-1])["text"].startswith("direct")
+    assert json.loads(told.out.splitlines()[-1])["text"].startswith("* direct")
 
 
 async def test_two_slashes_begin_a_prompt_with_one(world: World) -> None:
@@ -293,3 +293,15 @@ async def test_two_slashes_begin_a_prompt_with_one(world: World) -> None:
     done = await smith(world, "--json", "//etc/hosts is broken")
     assert done.code == 0
     assert '"/etc/hosts is broken"' in done.out
+
+
+@pytest.mark.parametrize("setting", ['deny = ["bash(rm *)"]', 'ask = ["bash"]'], ids=["deny", "ask"])
+async def test_what_is_forbidden_and_would_not_be_kept_from_happening_stops_an_unattended_run(
+    world: World, setting: str
+) -> None:
+    world.script(TOUCH, DONE)
+    world.settings(f"[approval]\n{setting}\n")
+    done = await smith(world, "--yes", "do it now")
+    assert (done.code, done.out) == (1, "")
+    assert "is not enforced by this version" in done.err
+    assert not (world.root / "ran").exists()

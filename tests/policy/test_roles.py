@@ -22,7 +22,8 @@ def test_each_role_has_its_name_for_people_its_text_and_its_targets(
 ) -> None:
     role = resolve_role(name)
 
-    assert role == Role(name, alias, name, user_facing, targets, "default")
+    assert role.about
+    assert role == Role(name, alias, name, user_facing, targets, "default", about=role.about)
     assert role.can_dispatch is bool(targets)
 
 

@@ -21,7 +21,7 @@ async def nothing(words: Sequence[str], session: Session, services: Services) ->
 async def roles(words: Sequence[str], session: Session, services: Services) -> Sequence[Candidate]:
     """The roles that a person talks to."""
     known = (services.handles.role.resolve(name) for name in services.handles.role.user_facing())
-    return [Candidate(role.name, role.alias) for role in known] if len(words) == 1 else ()
+    return [Candidate(role.name, role.about) for role in known] if len(words) == 1 else ()
 
 
 async def models(words: Sequence[str], session: Session, services: Services) -> Sequence[Candidate]:

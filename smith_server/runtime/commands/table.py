@@ -32,6 +32,7 @@ COMMANDS: dict[str, Command] = {
     "help": Command("", "list the commands", lambda rest, session, services: _help()),
     "new": Command("", "begin a new conversation", conversation.new),
     "fork": Command("", "go on in a copy of this conversation", conversation.fork),
+    "take-over": Command("", "go on here with this conversation when it is open elsewhere", conversation.take_over),
     "load": Command(
         "[--here] <conversation>", "go on with another conversation", conversation.load, arguments.conversations
     ),
