@@ -19,6 +19,8 @@ _facts: Callable[..., Awaitable[Mapping[str, Model]]] = late("smith_server.llm.m
 MOST_ASKED = 40
 """Of so many models of an Ollama each is asked about."""
 
+_facts: Callable[..., Awaitable[Mapping[str, Model]]] = late("smith_server.llm.model_facts:facts")
+
 
 class Entry(Struct, frozen=True):
     """One model: its name, what is known of it, what it costs."""
