@@ -20,6 +20,13 @@ def definitions(path: str, source: bytes) -> list[Symbol]:
     return symbols_by_lines(source.decode("utf-8", "replace"), language)
 
 
+def by_lines(path: str, source: bytes) -> list[Symbol]:
+    """What the lines of a text seem to begin, whatever its language; nothing for a binary one."""
+    if b"\0" in source[:8192]:
+        return []
+    return symbols_by_lines(source.decode("utf-8", "replace"), language_of(path))
+
+
 def _by_first_line(source: bytes) -> str:
     if not source.startswith(b"#!"):
         return ""

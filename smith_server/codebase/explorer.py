@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from smith_server.codebase.area import Area, Denied, area_at
-from smith_server.codebase.definer import definitions
 from smith_server.codebase.grep import Found, Grep, Wish
 from smith_server.codebase.index import Index, Progress, Scope
 from smith_server.codebase.matching import Answer, Question
 from smith_server.codebase.names import Names, find
 from smith_server.codebase.ripgrep import Ripgrep
-from smith_server.codebase.symbol import Symbol
 from smith_server.codebase.tree import Listing, Tree
+from smith_server.codebase.worker import Parsed
 from smith_server.core.editor import Editor
 from smith_server.workspace.files import read_file
 from smith_server.workspace.ground import ground_in_buffer, ground_on_disk, require_text
@@ -78,10 +77,9 @@ class Explorer:
         scope = Scope(area, paths, await self.editor.unsaved())
         return await self._index.search(asked, scope, self.ripgrep, progress)
 
-    async def outline(self, area: Area) -> list[Symbol]:
+    async def outline(self, area: Area) -> Parsed:
         """The definitions of the one file that `area` is. Raises as `text` does."""
-        text = await self.text(area, area.file)
-        return await asyncio.to_thread(definitions, area.file, text.encode("utf-8", "surrogatepass"))
+        return await self._index.outline(area.file, await self.text(area, area.file))
 
     async def _names(self, area: Area, query: str, most: int, *, fresh: bool) -> Names:
         found = await find(self.ripgrep, await self._tree.listing(area, fresh=fresh), query, most)

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -14,15 +14,14 @@ from smith_server.codebase.languages import BY_EXTENSION, extension_of, is_code
 from smith_server.codebase.matching import Answer, Question, answer
 from smith_server.codebase.ripgrep import Ripgrep
 from smith_server.codebase.symbol import Packed
-from smith_server.codebase.worker import Parsed, digest, parsed, parsed_file
+from smith_server.codebase.worker import FAILED, TOOK_TOO_LONG, Parsed, Work, digest
 from smith_server.codebase.workers import Workers
 from smith_server.config.paths import project_root
 from smith_server.core.editor import OpenText
 
-_FEW = 4
-"""So many files are taken apart without starting processes, if they are small."""
+_READ_AGAIN = 1_000_000
+"""Bytes of files that are read to see whether their content is known."""
 
-_FEW_BYTES = 100_000
 _SOME = 64
 """Not worth a search for those that hold the word."""
 
@@ -82,8 +81,28 @@ class Index:
             self._remember(prefix, fresh)
             await asyncio.to_thread(cache.save, self._kept)
         known |= {file.path: found.packed for file, found in fresh if found.packed is not None}
-        known |= await asyncio.to_thread(_in_buffers, scope)
-        return await asyncio.to_thread(answer, asked, known, sources, unread)
+        open_texts, no_time = await self._in_buffers(scope)
+        known |= open_texts
+        return await asyncio.to_thread(answer, asked, known, sources, unread + no_time)
+
+    async def outline(self, path: str, text: str) -> Parsed:
+        """What `text` defines, a file that is named `path`. Waits for no search."""
+        found: list[Parsed] = []
+        work = Work(path, text.encode("utf-8", "surrogatepass"), exact=True)
+        await self._workers.parse([work], lambda _, parsed: found.append(parsed))
+        return found[0] if found else Parsed(b"", None, TOOK_TOO_LONG)
+
+    async def _in_buffers(self, scope: Scope) -> tuple[dict[str, Packed], int]:
+        """The definitions of the texts that stand in the editor, and how many texts there was no time for."""
+        known: dict[str, Packed] = {}
+
+        def take(path: str, found: Parsed) -> None:
+            if found.packed is not None:
+                known[path] = found.packed
+
+        inside = [(path_in(scope.area, buffer.path), buffer.text) for buffer in scope.buffers]
+        works = [Work(path, text.encode("utf-8", "surrogatepass")) for path, text in inside if path and is_source(path)]
+        return known, await self._workers.parse(works, take) if works else 0
 
     def _known(self, area: Area, prefix: str, sources: Sequence[str]) -> tuple[dict[str, Packed], list[_Stale]]:
         """What is remembered of files that have not changed since, and the others."""
@@ -111,8 +130,6 @@ class Index:
             fresh = await asyncio.to_thread(self._same_content, stale)
             settled = {file.path for file, _ in fresh}
             stale = [file for file in stale if file.path not in settled]
-        if len(stale) <= _FEW and all(file.stamp[0] < _FEW_BYTES for file in stale):
-            return [*fresh, *[(file, await asyncio.to_thread(parsed_file, file.real)) for file in stale]], 0
         by_real = {file.real: file for file in stale}
         told = _Told(progress, len(stale))
 
@@ -120,14 +137,14 @@ class Index:
             fresh.append((by_real[real], found))
             told.one_more()
 
-        unread = await self._workers.parse(list(by_real), take)
-        return fresh, unread
+        unread = await self._workers.parse([Work(path) for path in by_real], take)
+        return fresh, unread + sum(found.why in (TOOK_TOO_LONG, FAILED) for _, found in fresh)
 
     def _same_content(self, stale: Sequence[_Stale]) -> list[tuple[_Stale, Parsed]]:
         """Files that were only touched, or hold again what was seen before."""
         found: list[tuple[_Stale, Parsed]] = []
         for file in stale:
-            if file.stamp[0] > _FEW_BYTES * 10:
+            if file.stamp[0] > _READ_AGAIN:
                 continue
             try:
                 key = digest(Path(file.real).read_bytes())
@@ -151,18 +168,6 @@ class Index:
 def is_source(path: str) -> bool:
     """Whether a file is looked through for definitions."""
     return is_code(extension_of(path.rpartition("/")[2]))
-
-
-def _in_buffers(scope: Scope) -> Mapping[str, Packed]:
-    """The definitions of the texts that stand in the editor."""
-    found = {}
-    for buffer in scope.buffers:
-        path = path_in(scope.area, buffer.path)
-        if path and is_source(path):
-            packed = parsed(path, buffer.text.encode("utf-8", "surrogatepass")).packed
-            if packed is not None:
-                found[path] = packed
-    return found
 
 
 async def _holders(word: str, area: Area, ripgrep: Ripgrep) -> set[str]:

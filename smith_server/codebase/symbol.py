@@ -47,21 +47,25 @@ class Symbol(Struct, frozen=True):
 
 
 class Packed(Struct, frozen=True, array_like=True):
-    """The symbols of one file. `names` has each name in small letters between line feeds; `rows` all of it."""
+    """The symbols of one file. `names` has each name in small letters between line feeds; `rows` all of it.
+
+    `rough` ones were found by the look of lines, where a grammar would have taken too long.
+    """
 
     names: str
     rows: str
+    rough: bool = False
 
     @property
     def count(self) -> int:
         return self.rows.count("\n")
 
 
-def pack(symbols: Iterable[Symbol]) -> Packed:
-    """Symbols as text."""
-    rows = [_row(symbol) for symbol in symbols]
+def pack(symbols: Iterable[Symbol], *, exact: bool = False, rough: bool = False) -> Packed:
+    """Symbols as text. `exact` keeps the blanks in their lines."""
+    rows = [_row(symbol, exact=exact) for symbol in symbols]
     names = "\n".join(("", *(row.partition("\t")[0].lower() for row in rows), ""))
-    return Packed(names, "".join(f"{row}\n" for row in rows))
+    return Packed(names, "".join(f"{row}\n" for row in rows), rough)
 
 
 def unpack(packed: Packed) -> Iterator[Symbol]:
@@ -71,6 +75,7 @@ def unpack(packed: Packed) -> Iterator[Symbol]:
         yield Symbol(name, kind, int(line), int(end), parent, text, int(depth))
 
 
-def _row(symbol: Symbol) -> str:
+def _row(symbol: Symbol, *, exact: bool) -> str:
     name, parent, text = (" ".join(part.split()) for part in (symbol.name, symbol.parent, symbol.text))
+    text = symbol.text.replace("\n", " ") if exact else text
     return f"{name}\t{symbol.kind}\t{symbol.line}\t{symbol.end}\t{symbol.depth}\t{parent}\t{text[:SIGNATURE]}"

@@ -2,40 +2,41 @@
 
 import asyncio
 import os
-import subprocess
-import sys
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from pathlib import Path
 
 import msgspec
 
-from smith_server.codebase.worker import Parsed, read_frame, write_frame
+from smith_server.codebase.child import Child, Spare
+from smith_server.codebase.worker import Parsed, Work
 
 SECONDS = 120.0
+IDLE = 30.0
+"""Seconds that one process is kept for the next question: to start one takes longer than most files."""
+
 _CHUNK = 16
-_PACKAGE = str(Path(__file__).resolve().parents[2])
-_CODE = "import sys; sys.path[:] = sys.argv[1:]; from smith_server.codebase.worker import main; main()"
 
 Answer = Callable[[str, Parsed], None]
 
 
 class Workers:
-    """Takes apart the files of one question. `count` processes, by default one per processor."""
+    """Takes apart the files of one question after another. `count` processes, by default one per processor."""
 
-    def __init__(self, count: int = 0, seconds: float = SECONDS) -> None:
-        self._count = count or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    def __init__(self, count: int = 0, seconds: float = SECONDS, idle: float = IDLE) -> None:
+        self._count = count or _processors()
         self._seconds = seconds
+        self._spare = Spare(idle)
+        weakref.finalize(self, self._spare.close)
 
-    async def parse(self, paths: Sequence[str], answer: Answer) -> int:
-        """Call `answer` (in threads) for each path that was taken apart; how many were not, at the limit of time.
+    async def parse(self, works: Sequence[Work], answer: Answer) -> int:
+        """Call `answer` (in threads) for each file that was taken apart; how many were not, at the limit of time.
 
-        A file that ends the process is answered as one without definitions.
+        A file that ends the process, or takes it too long, is answered by the look of its lines.
         """
-        chunks = deque([list(paths[at : at + _CHUNK]) for at in range(0, len(paths), _CHUNK)])
+        chunks = deque([list(works[at : at + _CHUNK]) for at in range(0, len(works), _CHUNK)])
         done = [0]
         lock = threading.Lock()
 
@@ -44,7 +45,8 @@ class Workers:
                 done[0] += 1
                 answer(path, parsed)
 
-        runs = [_Run(chunks, told, time.monotonic() + self._seconds) for _ in range(min(self._count, len(chunks)))]
+        deadline = time.monotonic() + self._seconds
+        runs = [_Run(chunks, told, deadline, self._spare) for _ in range(min(self._count, len(chunks)))]
         work = [asyncio.ensure_future(asyncio.to_thread(run.work)) for run in runs]
         try:
             await asyncio.shield(asyncio.gather(*work))
@@ -53,17 +55,24 @@ class Workers:
                 run.stop()
             await asyncio.wait(work)
             raise
-        return len(paths) - done[0]
+        finally:
+            self._spare.count_down()
+        return len(works) - done[0]
+
+    def close(self) -> None:
+        """End the process that waits for another question. Blocking, for a moment."""
+        self._spare.close()
 
 
 class _Run:
     """One thread with one process after another: a new one when the last was ended by a file."""
 
-    def __init__(self, chunks: deque[list[str]], answer: Answer, deadline: float) -> None:
+    def __init__(self, chunks: deque[list[Work]], answer: Answer, deadline: float, spare: Spare) -> None:
         self._chunks = chunks
         self._answer = answer
         self._deadline = deadline
-        self._process: subprocess.Popen[bytes] | None = None
+        self._spare = spare
+        self._child: Child | None = None
         self._stopped = False
 
     def work(self) -> None:
@@ -76,56 +85,50 @@ class _Run:
             pass
         finally:
             timer.cancel()
-            self.stop()
-            self._close()
+            self._leave()
 
     def stop(self) -> None:
         """End it now; its thread then ends too."""
         self._stopped = True
-        process = self._process
-        if process is not None and process.poll() is None:
-            process.kill()
+        child = self._child
+        if child is not None:
+            child.kill()
 
-    def _chunk(self, paths: list[str]) -> None:
-        while paths and not self._stopped:
-            process = self._living()
-            assert process.stdin is not None
-            assert process.stdout is not None
-            try:
-                write_frame(process.stdin, msgspec.msgpack.encode([os.fsencode(path) for path in paths]))
-                while paths and (body := read_frame(process.stdout)):
-                    self._answer(paths.pop(0), msgspec.msgpack.decode(body, type=Parsed))
-            except OSError:
-                pass
-            if paths and not self._stopped:
-                self._answer(paths.pop(0), Parsed(b"", None, "could not be taken apart"))
-                process.kill()
-                self._close()
+    def _chunk(self, works: list[Work]) -> None:
+        while works and not self._stopped:
+            child = self._living()
+            for parsed in child.answers(tuple(works)):
+                self._answer(works.pop(0).path, parsed)
+            if works and not self._stopped:
+                self._child = None
+                self._given_up(works, child.close())
 
-    def _living(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
-            kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
-            # Without what `site` does, which takes as long as everything else; with our path instead.
-            path = dict.fromkeys([_PACKAGE, *(entry for entry in sys.path if entry.startswith("/"))])
-            self._process = subprocess.Popen(
-                (sys.executable, "-I", "-S", "-c", _CODE, *path),
-                cwd="/",
-                env={**kept, "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+    def _given_up(self, works: list[Work], why: str) -> None:
+        """The first of `works` ended the process: once more without a grammar, and then no more."""
+        first = works[0]
+        if first.plainly:
+            self._answer(works.pop(0).path, Parsed(b"", None, why))
+        else:
+            works[0] = msgspec.structs.replace(first, plainly=True)
+
+    def _living(self) -> Child:
+        if self._child is None:
+            self._child = self._spare.take()
             if self._stopped:
-                self._process.kill()
-        return self._process
+                self._child.kill()
+        return self._child
 
-    def _close(self) -> None:
-        process, self._process = self._process, None
-        if process is None:
+    def _leave(self) -> None:
+        """The process waits for the next question, unless this one was broken off."""
+        child, self._child = self._child, None
+        if child is None:
             return
-        process.wait()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with suppress(OSError):  # what was not written yet has nobody to read it
-                    pipe.close()
+        if self._chunks or self._stopped or not child.lives:
+            child.kill()
+            child.close()
+        else:
+            self._spare.put(child)
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

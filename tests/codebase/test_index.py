@@ -10,7 +10,9 @@ from smith_server.codebase.cache import Cache
 from smith_server.codebase.explorer import Explorer
 from smith_server.codebase.index import Index
 from smith_server.codebase.matching import question
+from smith_server.codebase.worker import Work
 from smith_server.codebase.workers import Workers
+from tests.codebase.processes import children
 
 MANY = {f"pkg/m{number:03}.py": f"def make_{number:03}():\n    pass\n" for number in range(120)}
 
@@ -22,9 +24,9 @@ class Counting(Workers):
         super().__init__(2)
         self.given = []
 
-    async def parse(self, paths, answer):
-        self.given.append(sorted(Path(path).name for path in paths))
-        return await super().parse(paths, answer)
+    async def parse(self, works, answer):
+        self.given.append(sorted(Path(work.path).name for work in works))
+        return await super().parse(works, answer)
 
 
 @pytest.fixture
@@ -60,10 +62,10 @@ async def test_what_is_known_is_not_read_again_and_a_change_is_seen(ripgrep, edi
     assert await ask(ripgrep, editor, later, folder, "make_007") == ([], 0)
     assert await ask(ripgrep, editor, later, folder, "make_008") == ([], 0)
     assert await ask(ripgrep, editor, later, folder, "renamed") == ([("pkg/m007.py", "Renamed", 1)], 1)
-    assert [len(names) for names in workers.given] == [120]
+    assert workers.given[1:] == [["m007.py"]]
     os.utime(folder / "pkg/m009.py", (1, 1))
     assert (await ask(ripgrep, editor, later, folder, ""))[1] == 119
-    assert len(workers.given) == 1
+    assert len(workers.given) == 2
 
 
 async def test_a_damaged_cache_is_no_cache(ripgrep, editor, project, tmp_path):
@@ -134,19 +136,20 @@ async def test_odd_files_are_passed_over(ripgrep, editor, project):
 
 async def test_a_process_that_dies_costs_one_file(project, tmp_path):
     folder = project(MANY)
-    paths = [str(folder / name) for name in MANY]
+    works = [Work(str(folder / name)) for name in MANY]
     answers = {}
     workers = Workers(2)
 
     def take(path, parsed):
-        answers[path] = parsed.why
+        answers[path] = parsed.packed.rough
         if len(answers) == 3:
             for child in children():
                 os.kill(child, signal.SIGKILL)
 
-    assert await workers.parse(paths, take) == 0
-    assert set(answers) == set(paths)
-    assert 1 <= sum(why != "" for why in answers.values()) <= 2
+    assert await workers.parse(works, take) == 0
+    assert set(answers) == {work.path for work in works}
+    assert 1 <= sum(answers.values()) <= 2
+    workers.close()
     assert children() == []
 
 
@@ -154,8 +157,8 @@ async def test_a_cancel_ends_the_processes(project):
     folder = project({f"m{number}.py": "x = 1\n" * 20_000 for number in range(60)})
     began = asyncio.Event()
     loop = asyncio.get_running_loop()
-    paths = [str(path) for path in folder.iterdir()]
-    work = asyncio.ensure_future(Workers(2).parse(paths, lambda *_: loop.call_soon_threadsafe(began.set)))
+    works = [Work(str(path)) for path in folder.iterdir()]
+    work = asyncio.ensure_future(Workers(2).parse(works, lambda *_: loop.call_soon_threadsafe(began.set)))
     await began.wait()
     work.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -165,18 +168,4 @@ async def test_a_cancel_ends_the_processes(project):
 
 async def test_what_there_is_no_time_for_is_counted(project):
     folder = project({f"m{number}.py": "def go(): pass\n" * 5_000 for number in range(40)})
-    assert await Workers(1, seconds=0.0).parse([str(path) for path in folder.iterdir()], lambda *_: None) == 40
-
-
-def children():
-    """Processes of ours that take files apart."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            words = (folder / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if parent == os.getpid() and b"codebase.worker" in words:
-            found.append(int(folder.name))
-    return found
+    assert await Workers(1, seconds=0.0).parse([Work(str(path)) for path in folder.iterdir()], lambda *_: None) == 40

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from smith_server.codebase.explorer import Explorer
-from smith_server.codebase.symbol import VALUES, Symbol
+from smith_server.codebase.symbol import VALUES, Packed, Symbol, unpack
 from smith_server.core.errors import ToolRefusal
 from smith_server.core.tool import ToolContext, ToolResult
 from smith_server.tools.code_outline import OutlineArguments
@@ -12,6 +12,7 @@ from smith_server.tools.plain import shown
 from smith_server.tools.room import Room, counted
 
 _MOST_LINES = 400
+ROUGH = "by the look of its lines: too large, or too slow, to be taken apart by its grammar"
 
 
 async def answer(explorer: Explorer, args: OutlineArguments, context: ToolContext) -> ToolResult:
@@ -19,13 +20,24 @@ async def answer(explorer: Explorer, args: OutlineArguments, context: ToolContex
     area = await asyncio.to_thread(explorer.area, args.path, context.cwd)
     if not area.file:
         raise ToolRefusal("is_directory", f"{area.place.name} is a directory. code_map shows what is in it.")
-    symbols = await explorer.outline(area)
+    found = await explorer.outline(area)
+    if found.packed is None:
+        return ToolResult(f"{area.place.name} {found.why}: code_grep finds lines of it.", "no definitions")
+    return await asyncio.to_thread(_told, found.packed)
+
+
+def _told(packed: Packed) -> ToolResult:
+    """Blocking: there may be very many."""
+    symbols = list(unpack(packed))
     if not symbols:
-        return ToolResult("Nothing is defined here, as far as can be seen.", "no definitions")
+        rough = f"\n[{ROUGH}]" if packed.rough else ""
+        return ToolResult(f"Nothing is defined here, as far as can be seen.{rough}", "no definitions")
     chosen = _chosen(symbols)
     room = Room(_MOST_LINES + 1)
     told = sum(room.add(_line(symbol)) for symbol in chosen)
-    return ToolResult(room.text(_left_out(len(symbols) - told)), counted(len(symbols), "definition"))
+    return ToolResult(
+        room.text(_left_out(len(symbols) - told), ROUGH if packed.rough else ""), counted(len(symbols), "definition")
+    )
 
 
 def _chosen(symbols: Sequence[Symbol]) -> Sequence[Symbol]:

@@ -1,6 +1,7 @@
 """Where a name is defined, equal names first."""
 
 import asyncio
+from collections.abc import Iterator
 
 from smith_server.codebase.area import Area
 from smith_server.codebase.explorer import Explorer
@@ -10,6 +11,9 @@ from smith_server.tools.code_symbols import MOST, SymbolsArguments
 from smith_server.tools.plain import shown
 from smith_server.tools.room import Room, counted
 
+_NAMED = 3
+"""Files that are named in a note."""
+
 
 async def answer(explorer: Explorer, args: SymbolsArguments, context: ToolContext) -> ToolResult:
     """Path, lines, kind and first line of each definition; equal names first."""
@@ -18,12 +22,14 @@ async def answer(explorer: Explorer, args: SymbolsArguments, context: ToolContex
     found = await explorer.symbols(asked, area, context.progress)
     if not found.places:
         said = "Nothing of this name is defined here. code_grep finds uses, and text in files without a grammar."
-        return ToolResult("\n".join([said, *_unread(found)]), "none")
+        return ToolResult("\n".join([said, *(f"[{note}]" for note in _notes(area, found))]), "none")
     room = Room(args.limit)
     for place in found.places:
         if not room.add(_line(area, place)):
             break
-    return ToolResult(room.text(_left_out(found, len(room.lines)), *_unread(found)), counted(found.total, "definition"))
+    return ToolResult(
+        room.text(_left_out(found, len(room.lines)), *_notes(area, found)), counted(found.total, "definition")
+    )
 
 
 def _line(area: Area, place: Place) -> str:
@@ -40,5 +46,11 @@ def _left_out(found: Answer, told: int) -> str:
     return f"{counted(left, 'more definition')} left out: narrow query, kind or path, or raise limit (up to {MOST})"
 
 
-def _unread(found: Answer) -> tuple[str, ...]:
-    return (f"[{counted(found.unread, 'file')} could not be looked at in time: name a path]",) if found.unread else ()
+def _notes(area: Area, found: Answer) -> Iterator[str]:
+    """Which files were not looked at as the others."""
+    if found.unread:
+        yield f"{counted(found.unread, 'file')} could not be looked at in time: name a path"
+    if found.rough:
+        names = ", ".join(shown(area.shown(path)) for path in found.rough[:_NAMED])
+        more = f" and {len(found.rough) - _NAMED:,} more" if len(found.rough) > _NAMED else ""
+        yield f"only the look of lines counts in {names}{more}: a grammar takes too long there"
