@@ -14,7 +14,6 @@ from smith_server.llm.presets import Preset
 from smith_server.llm.pricing import Tariff, tariff
 from smith_server.llm.provider import HttpProvider
 
-
 MOST_ASKED = 40
 """Of so many models of an Ollama each is asked about."""
 

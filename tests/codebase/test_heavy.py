@@ -138,7 +138,7 @@ async def test_no_process_stays_when_the_server_is_killed(text):
 
 
 async def test_the_server_itself_loads_no_grammar(project):
-    folder = project({"a.py": "def go(): pass\n"})
+    project({"a.py": "def go(): pass\n"})
     code = (
         "import asyncio, sys\nfrom smith_server.codebase.index import Index\n"
         "from smith_server.codebase.symbol import unpack\n"
