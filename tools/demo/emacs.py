@@ -13,7 +13,7 @@ from run import HERE, variables_for
 
 SAID = f"""\
 smith demo in Emacs: the server, the edits and the commands are real.
-The model is not: its words are a written script ({HERE.name}/script.json). Ask it anything, four times.
+The model is not: its words are a written script ({HERE.name}/emacs.json). Ask it anything, three times.
 """
 
 
@@ -27,7 +27,8 @@ def command(program: str, folder: Path, ready: Path | None = None) -> tuple[list
     shutil.copytree(HERE / "project", project)
     more = {"SMITH_DEMO_READY": str(ready)} if ready else {}
     words = [program, "-Q", "-nw", str(project / "prices.py"), "-l", str(HERE / "start.el")]
-    return words, {**variables_for(project, "script.json"), **more}
+    script = "script.json" if ready else "emacs.json"
+    return words, {**variables_for(project, script), **more}
 
 
 def main(program: str) -> int:
