@@ -28,6 +28,9 @@ LSP 3.17 over stdio, with a few methods and commands of our own. A client that k
 A client announces what it can do in `initialize`: `capabilities.experimental.smith = {{"protocol": {version},
 "events": true, "applyEdit": true, "now": …}}`, where `now` is its clock in Unix milliseconds. The server answers with
 `experimental.smith = {{"protocol": {version}, "version": …}}`.
+Of `initializationOptions` the server reads `settings`, which hold for this connection alone, and `resume`, which tells
+what it goes on with: `"project"` (the default) is the last conversation of the project, `"never"` a new one, anything
+else the id of a conversation.
 
 Commands go through `workspace/executeCommand` with one object as the only argument and one object as the result.
 An error carries kind, code, message, retryable and data in the `data` of the JSON-RPC error. Fields that are

@@ -77,12 +77,18 @@ It goes back where it came from."
     (smith-session-take session (list :kind "agent_error"
                                       :error (list :message problem)))))
 
+(defun smith-actions--shown (session)
+  "Return the argument that names the talk of SESSION in sight, or nil."
+  (let ((id (smith-session-shown-id session)))
+    (and id (list :conversation id))))
+
 (defun smith-actions--turn (session text context)
   "Let the agent of SESSION work on TEXT, which was typed, with CONTEXT."
   (cl-incf (smith-session-asked session))
   (smith-session-command
    session smith-protocol-command-turn
    (append (list :text (smith-text-clean (smith-input-spoken text)))
+           (smith-actions--shown session)
            (and context (list :context (smith-context-on-wire context))))
    (lambda (result problem)
      (cl-decf (smith-session-asked session))
@@ -98,7 +104,8 @@ It goes back where it came from."
 Where it leads to another conversation, that one is shown first and the answer
 stands in it."
   (smith-session-command
-   session smith-protocol-command-slash (list :line (smith-text-clean line))
+   session smith-protocol-command-slash
+   (append (list :line (smith-text-clean line)) (smith-actions--shown session))
    (lambda (result problem)
      (let* ((answer (if problem
                         (list :error (list :message (smith-session-problem problem)))
@@ -121,7 +128,9 @@ stands in it."
                               :text (and (stringp text) (or failed (not (equal text "")))
                                          text)))
     (when (equal (plist-get page :type) "pager")
-      (smith-pager-open page))))
+      (smith-pager-open page))
+    (when (and (not failed) (eq (plist-get (plist-get answer :data) :quit) t))
+      (quit-windows-on (smith-actions--chat session)))))
 
 (defun smith-actions--submit (session text context)
   "Send TEXT, which was typed, to SESSION with CONTEXT, or run it as a command."
@@ -158,6 +167,21 @@ The chat is shown, but not gone to."
     (smith-actions--submit session text context)))
 
 ;;;###autoload
+(defun smith-steer (text)
+  "Say TEXT to the running turn: the model hears it with its next request.
+Without a running turn it is a prompt."
+  (interactive "sSay: ")
+  (when (string-blank-p text)
+    (user-error "There is nothing to say"))
+  (let ((session (smith-session-here)))
+    (smith-session-command
+     session smith-protocol-command-steer
+     (append (list :text (smith-text-clean text)) (smith-actions--shown session))
+     (lambda (_result problem)
+       (when problem
+         (smith-actions--failed session text (smith-session-problem problem)))))))
+
+;;;###autoload
 (defun smith-attach ()
   "Let the active region, else the file of this buffer, go with the next prompt.
 Then go to the prompt."
@@ -173,22 +197,19 @@ Then go to the prompt."
 
 (defun smith-actions--cancel (session)
   "Stop what the agent does in SESSION."
-  (let ((talk (smith-session-talk session)))
-    (smith-session-command
-     session smith-protocol-command-cancel
-     (and talk (not (equal (smith-talk-id talk) ""))
-          (list :conversation (smith-talk-id talk)))
-     (lambda (result problem)
-       (cond
-        (problem
-         (message "smith: not cancelled: %s" (smith-session-problem problem)))
-        ((not (seq-empty-p (plist-get result :unknown)))
-         (message "smith: cancelled; what became of some edits is not known, \
+  (smith-session-command
+   session smith-protocol-command-cancel (smith-actions--shown session)
+   (lambda (result problem)
+     (cond
+      (problem
+       (message "smith: not cancelled: %s" (smith-session-problem problem)))
+      ((not (seq-empty-p (plist-get result :unknown)))
+       (message "smith: cancelled; what became of some edits is not known, \
 look at them"))
-        (t
-         (message "smith: %s" (if (eq (plist-get result :cancelled) t)
-                                  "cancelled"
-                                "nothing was running"))))))))
+      (t
+       (message "smith: %s" (if (eq (plist-get result :cancelled) t)
+                                "cancelled"
+                              "nothing was running")))))))
 
 ;;;###autoload
 (defun smith-cancel ()
@@ -201,6 +222,42 @@ look at them"))
     (if running
         (mapc #'smith-actions--cancel running)
       (message "smith: nothing is running"))))
+
+;;; Conversations
+
+(defun smith-actions--conversation (op)
+  "Do OP with the conversation that is shown; show the one that this leads to."
+  (let* ((session (smith-session-here))
+         (shown (or (smith-actions--shown session)
+                    (user-error "There is no conversation"))))
+    (smith-session-command
+     session smith-protocol-command-conversations (append (list :op op) shown)
+     (lambda (result problem)
+       (cond
+        (problem
+         (message "smith: %s" (smith-session-problem problem)))
+        ((plist-get result :conversation)
+         (smith-session-go-to session (plist-get result :conversation) #'ignore)))))))
+
+;;;###autoload
+(defun smith-take-over ()
+  "Go on here with the conversation, which another Emacs or a terminal has open.
+It is read-only there from then on."
+  (interactive)
+  (smith-actions--conversation "take_over"))
+
+;;;###autoload
+(defun smith-fork ()
+  "Go on in a copy of the conversation."
+  (interactive)
+  (smith-actions--conversation "fork"))
+
+;;;###autoload
+(defun smith-delete ()
+  "Remove the conversation for good."
+  (interactive)
+  (when (yes-or-no-p "Delete this conversation for good? ")
+    (smith-actions--conversation "delete")))
 
 ;;; Keys of the chat
 

@@ -40,6 +40,7 @@
     (seq-remove
      #'string-empty-p
      (list (alist-get (smith-talk-status talk) smith-modeline--words "")
+           (if (smith-talk-holder talk) "read-only" "")
            (smith-talk-model talk)
            (if (> (smith-talk-context talk) 0)
                (concat (smith-modeline--short (smith-talk-context talk)) " tokens")

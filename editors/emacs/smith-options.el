@@ -20,7 +20,9 @@
   :type '(repeat string))
 
 (defcustom smith-init-options nil
-  "Settings of the server for this Emacs alone, a plist of JSON values."
+  "Settings of the server for this Emacs alone, a plist of JSON values.
+`:settings' are as in its files.  `:resume' is \"project\" to go on with the
+last conversation of the project, \"never\", or the id of a conversation."
   :type '(plist :key-type symbol :value-type sexp))
 
 (defcustom smith-display-action

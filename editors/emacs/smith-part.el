@@ -36,8 +36,9 @@ VERSION grows when the text is replaced."
 
 (cl-defstruct (smith-part-call (:include smith-part) (:copier nil))
   "A tool call.  STATUS is `running', `ok', `failed' or `lost'.
-OUTPUT came while it ran, CONTENT is the result; DURATION is in ms."
-  id name (arguments "") (title "") (status 'running) (output "")
+OUTPUT came while it ran, BELOW is what children did for it, CONTENT is the
+result; DURATION is in ms."
+  id name (arguments "") (title "") (status 'running) (output "") (below "")
   summary content diff (duration 0))
 
 (cl-defstruct (smith-part-question (:include smith-part) (:copier nil))
@@ -47,7 +48,7 @@ SAVES are files that are saved first; TOLD is set by who has pointed at it."
 
 (cl-defstruct (smith-part-notice (:include smith-part) (:copier nil))
   "News that are no part of the conversation.
-LEVEL is \"info\", \"warning\" or \"error\"."
+LEVEL is \"info\", \"warning\", \"error\", or \"quiet\" among the calls."
   level text)
 
 (cl-defstruct (smith-talk (:constructor smith-talk-new (id)) (:copier nil))
@@ -59,12 +60,18 @@ id, status and prompt as a list, where the status is `running', `completed',
 `cancelled', `failed' or `lost'.  STATUS and NOTE are for the mode line.
 CONTEXT counts the tokens of the last request, COST are US dollars or nil.
 OPEN are the messages of the request that runs.  BEFORE tells where the stored
-page before this one begins."
+page before this one begins.
+HOLDER is the process that writes it when that is another one; it is GONE when
+the server knows it no more.  PROMPT is that of the running turn, until the
+message that it became is told.  JOBS finds calls by the children below them, PLAN
+is a vector of steps, COMPACTING the notice about a compaction that goes on."
   id (root "") (title "") parts
   (messages (make-hash-table :test #'equal))
   (calls (make-hash-table :test #'equal))
   (questions (make-hash-table :test #'equal))
-  asking queue turn (status 'idle) note (model "") usage (context 0) cost open before)
+  (jobs (make-hash-table :test #'equal))
+  asking queue turn (status 'idle) note (model "") usage (context 0) cost open before
+  holder gone prompt (plan []) compacting)
 
 (defun smith-body-append (self text)
   "Let SELF grow by TEXT."

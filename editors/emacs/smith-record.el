@@ -6,12 +6,17 @@
 
 ;; What the reducer does to a talk, each deed noted for whoever draws it.
 ;;
-;; Requires `smith-part' of this package, and must not require more.
+;; Requires `smith-news' and `smith-part' of this package, and must not require
+;; more.
 
 ;;; Code:
 
 (require 'cl-lib)
+(require 'smith-news)
 (require 'smith-part)
+
+(defconst smith-record--output-size 16384
+  "How many characters of the output of a call are kept.")
 
 (cl-defstruct (smith-changed (:constructor smith-changed-new (talk switched))
                                    (:copier nil))
@@ -27,6 +32,7 @@ talk is shown now.  RETURNED is the text of a prompt that will not run."
 
 (defun smith-record-add (talk changed part)
   "Add PART to TALK, note it in CHANGED, and return it."
+  (smith-record-end-thinking talk changed)
   (push part (smith-talk-parts talk))
   (smith-record-touch changed part)
   part)
@@ -61,7 +67,6 @@ CHANGED."
         (message (plist-get event :message)))
     (if (and last (eq (type-of last) kind) (equal (smith-record--message last) message))
         (smith-record-touch changed last)
-      (smith-record-end-thinking talk changed)
       (setq last (smith-record-add
                   talk changed
                   (if (eq kind 'smith-part-text)
@@ -77,6 +82,56 @@ CHANGED."
       (smith-part-text-body part)
     (smith-part-thinking-body part)))
 
+(defun smith-record-heard (talk changed text)
+  "Add TEXT, which the person said, to TALK and CHANGED.
+The prompt itself was shown when its turn began."
+  (cond
+   ((equal text (smith-talk-prompt talk))
+    (setf (smith-talk-prompt talk) nil))
+   ((not (member text '(nil "")))
+    (smith-record-add talk changed (make-smith-part-prompt :text text)))))
+
+(defun smith-record-compacting (talk changed)
+  "Note in TALK and CHANGED that a compaction has begun."
+  (setf (smith-talk-compacting talk)
+        (smith-record-add talk changed
+                          (make-smith-part-notice :level "quiet"
+                                                  :text smith-news-compacting))))
+
+(defun smith-record-compacted (talk changed text)
+  "Let TEXT stand for the compaction that went on in TALK; note it in CHANGED.
+Return nil if there was none."
+  (let ((notice (smith-talk-compacting talk)))
+    (when notice
+      (setf (smith-part-notice-text notice) text
+            (smith-talk-compacting talk) nil)
+      (smith-record-touch changed notice)
+      t)))
+
+(defun smith-record-tail (text more)
+  "Return TEXT and MORE, as much of the end as is kept."
+  (let ((whole (concat text more)))
+    (substring whole (max 0 (- (length whole) smith-record--output-size)))))
+
+(defun smith-record-child (talk event)
+  "Find the call of TALK that the child of EVENT works under, however deep.
+Return nil if it is not known."
+  (let* ((parent (plist-get event :parent))
+         (call (if (member parent '(nil ""))
+                   (gethash (plist-get event :call) (smith-talk-calls talk))
+                 (gethash parent (smith-talk-jobs talk)))))
+    (when call
+      (puthash (plist-get event :job) call (smith-talk-jobs talk)))))
+
+(defun smith-record-unqueue (talk event)
+  "Take the prompt with which the turn of EVENT begins from the queue of TALK.
+A server may name it, or only say its text again."
+  (let* ((queued (plist-get event :queued))
+         (waiting (if (member queued '(nil ""))
+                      (rassoc (plist-get event :text) (smith-talk-queue talk))
+                    (assoc queued (smith-talk-queue talk)))))
+    (cl-callf2 delq waiting (smith-talk-queue talk))))
+
 (defun smith-record-error (event &optional otherwise)
   "Return what went wrong by EVENT, of a server of any version, else OTHERWISE."
   (let ((problem (plist-get event :error)))
@@ -88,6 +143,7 @@ CHANGED."
 (defun smith-record-end-turn (talk changed event status)
   "Note in TALK and CHANGED that the turn has ended with STATUS, by EVENT."
   (smith-record-end-thinking talk changed)
+  (smith-record-compacted talk changed smith-news-not-compacted)
   (maphash (lambda (_id call)
              (when (eq (smith-part-call-status call) 'running)
                (setf (smith-part-call-status call) 'lost)
@@ -99,6 +155,7 @@ CHANGED."
       (smith-record-touch changed question)))
   (clrhash (smith-talk-messages talk))
   (clrhash (smith-talk-calls talk))
+  (clrhash (smith-talk-jobs talk))
   (clrhash (smith-talk-questions talk))
   (setf (smith-talk-asking talk) nil
         (smith-talk-open talk) nil

@@ -42,7 +42,7 @@
   "Sign and face of a call by its status.")
 
 (defconst smith-render--levels
-  '(("info" "i" . smith-info) ("warning" "!" . smith-warning)
+  '(("info" "i" . smith-info) ("quiet" "·" . smith-detail) ("warning" "!" . smith-warning)
     ("error" "✗" . smith-failed))
   "Sign and face of a notice by its level.")
 
@@ -73,7 +73,8 @@ the others.")
 (defun smith-render-work-p (part)
   "Return non-nil if PART belongs to others like it without a blank line between."
   (or (smith-part-call-p part) (smith-part-question-p part)
-      (smith-part-thinking-p part)))
+      (smith-part-thinking-p part)
+      (and (smith-part-notice-p part) (equal (smith-part-notice-level part) "quiet"))))
 
 (cl-defmethod smith-render-gap ((previous smith-part) (part smith-part))
   "Return how many blank lines stand between PREVIOUS and PART."
@@ -220,9 +221,12 @@ A line is indented when its first character comes."
       (concat head (smith-render--folded (smith-diff-lines diff smith-render--limit))))
      (t
       (concat head (smith-render--folded
-                    (smith-render--output (or (smith-part-call-content part)
-                                              (smith-part-call-output part))
-                                          smith-render--limit)))))))
+                    (smith-render--output
+                     (if (eq (smith-part-call-status part) 'lost)
+                         (smith-part-call-output part)
+                       (concat (smith-part-call-below part)
+                               (smith-part-call-content part)))
+                     smith-render--limit)))))))
 
 ;;; Questions
 

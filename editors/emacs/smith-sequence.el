@@ -26,6 +26,9 @@ HELD are those that came while HOLDING, newest first.  Of the LOADS that were
 begun only the last one counts."
   pass stored ask shown last held holding (loads 0))
 
+(defconst smith-sequence--told-once '("notice" "agent_error" "persistence_error")
+  "Kinds of events that are not stored, and so no part of what is loaded.")
+
 (defun smith-sequence-restart (self)
   "Let SELF count anew, as with a new connection."
   (setf (smith-sequence-last self) nil
@@ -71,12 +74,13 @@ begun only the last one counts."
 
 (defun smith-sequence-load (self &optional done)
   "Load the conversation that is shown, else the stored one of the project.
-SELF counts anew with the next event.  Call DONE when it is there."
+SELF counts on behind what the server has told with it.  Call DONE when it is
+there."
   (let* ((this (cl-incf (smith-sequence-loads self)))
          (shown (funcall (smith-sequence-shown self)))
          (taken (lambda (result problem)
                   (when (= this (smith-sequence-loads self))
-                    (funcall (smith-sequence-stored self) result problem)
+                    (smith-sequence--loaded self result problem)
                     (smith-sequence--release self))
                   (when done
                     (funcall done)))))
@@ -86,6 +90,19 @@ SELF counts anew with the next event.  Call DONE when it is there."
                      (append '(:op "load") (and shown (list :conversation shown)))
                      taken)
       (funcall taken nil nil))))
+
+(defun smith-sequence--loaded (self result problem)
+  "Hand on RESULT, the conversation that SELF has loaded, or PROBLEM.
+What was told meanwhile is part of it, but for what is told once."
+  (let ((number (plist-get result :seq))
+        (held (reverse (smith-sequence-held self))))
+    (funcall (smith-sequence-stored self) result problem)
+    (when (integerp number)
+      (setf (smith-sequence-last self) number)
+      (dolist (event held)
+        (when (and (member (plist-get event :kind) smith-sequence--told-once)
+                   (<= (or (plist-get event :seq) 0) number))
+          (funcall (smith-sequence-pass self) event))))))
 
 (defun smith-sequence--ask-again (self)
   "Ask for the events that SELF has missed."

@@ -74,6 +74,15 @@ It is the nearest folder above with `.git' in it, else the current folder."
   "Return the talk of SELF that is shown, nil if there is none."
   (smith-state-shown (smith-session-state self)))
 
+(defun smith-session-shown-id (self)
+  "Return the id of the talk of SELF that is shown.
+It is nil where the server has none of that name."
+  (let ((talk (smith-session-talk self)))
+    (and talk
+         (not (smith-talk-gone talk))
+         (not (string-empty-p (smith-talk-id talk)))
+         (smith-talk-id talk))))
+
 (defun smith-session-running-p (self)
   "Return non-nil if SELF has a running turn."
   (let ((talk (smith-session-talk self)))
@@ -182,7 +191,9 @@ gone, or with nil, nil and a problem."
     (unless (smith-session-running-p self)
       (setf (smith-session-touched self) nil))
     (smith-session--tell self event changed)
-    (when (and (smith-changed-switched changed) (eq (plist-get event :resumed) t))
+    (when (or (and (smith-changed-switched changed) (eq (plist-get event :resumed) t))
+              (and (equal (plist-get event :change) "rewritten")
+                   (eq (smith-changed-talk changed) (smith-session-talk self))))
       (smith-sequence-load (smith-session-sequence self)))))
 
 (defun smith-session--sequence (self)
@@ -194,19 +205,21 @@ gone, or with nil, nil and a problem."
           (when (smith-session-supports-p self command)
             (smith-session-command self command argument callback)
             t))
-   :shown (lambda ()
-            (let ((talk (smith-session-talk self)))
-              (and talk (not (string-empty-p (smith-talk-id talk)))
-                   (smith-talk-id talk))))))
+   :shown (lambda () (smith-session-shown-id self))))
 
 (defun smith-session--stored (self result problem)
   "Take RESULT, a stored conversation, into SELF, or tell PROBLEM."
   (let ((id (plist-get result :conversation)))
     (when problem
+      (when (and (equal (plist-get (plist-get problem :data) :code) "not_found")
+                 (smith-session-talk self))
+        ;; The next prompt goes to another one.
+        (setf (smith-talk-gone (smith-session-talk self)) t))
       (message "smith: the conversation could not be loaded: %s"
                (smith-session-problem problem)))
     (when id
-      (smith-state-load (smith-session-state self) result))
+      (setf (smith-talk-holder (smith-state-load (smith-session-state self) result))
+            (plist-get result :holder)))
     (smith-session--tell self nil nil)
     (when (and id (plist-get result :holder))
       (smith-session--tell-holder self (plist-get result :holder)))))
@@ -215,7 +228,8 @@ gone, or with nil, nil and a problem."
   "Say in SELF that HOLDER has the conversation open."
   (smith-session-take
    self (list :kind "notice" :level "warning"
-              :text (format "This conversation is open elsewhere (%s) and is shown read-only."
+              :text (format "This conversation is open elsewhere (%s) and is shown \
+read-only; M-x smith-take-over and M-x smith-fork go on with it."
                             (or (if (stringp holder) holder (plist-get holder :face))
                                 "another smith")))))
 

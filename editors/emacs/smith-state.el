@@ -8,18 +8,17 @@
 ;; goes in, and what it changed comes out.  Touches no buffer and sends
 ;; nothing.  What each kind of event does is one method.
 ;;
-;; Requires `smith-part' and `smith-record' of this package, and must not require
-;; more.
+;; Requires `smith-news', `smith-part' and `smith-record' of this package, and
+;; must not require more.
 
 ;;; Code:
 
 (require 'cl-lib)
 (require 'seq)
+(require 'subr-x)
+(require 'smith-news)
 (require 'smith-part)
 (require 'smith-record)
-
-(defconst smith-state--output-size 16384
-  "How many characters of the output of a running call are kept.")
 
 (defconst smith-state--before "What came before is stored and not shown here."
   "Stands above a conversation of which an older page is stored.")
@@ -48,7 +47,7 @@
     (setq talk (smith-state--talk self (plist-get event :conversation))
           changed (smith-changed-new talk switched))
     (if (plist-get event :job)
-        (smith-state--child kind talk event changed)
+        (smith-state--child kind talk event changed (smith-record-child talk event))
       (smith-state--on kind talk event changed))
     (cl-callf nreverse (smith-changed-parts changed))
     changed))
@@ -92,23 +91,48 @@ Return the parts that are new, oldest first, and those that are gone."
 
 (defun smith-state--takes-over-p (self event)
   "Return non-nil if with EVENT its conversation is the one to show in SELF."
-  (let ((id (plist-get event :conversation)))
+  (let* ((id (plist-get event :conversation))
+         (kind (plist-get event :kind))
+         (known (gethash (or id "") (smith-state-talks self))))
     (not (or (member id (list nil "" (smith-state-current self)))
              (plist-get event :job)
              (and (smith-state-current self)
-                  (not (member (plist-get event :kind)
-                               '("session_started" "turn_started"))))))))
+                  (not (equal kind "session_started"))
+                  (or (not (equal kind "turn_started"))
+                      (and known (smith-talk-holder known))))))))
 
 ;;; Sessions, prompts, turns
 
-(cl-defgeneric smith-state--on (_kind _talk _event _changed)
-  "Take EVENT of KIND, a symbol, into TALK and note it in CHANGED."
-  nil)
+(cl-defgeneric smith-state--on (_kind talk event changed)
+  "Take EVENT of KIND, a symbol, into TALK and note it in CHANGED.
+What has no method of its own is a quiet line, if there are words for it."
+  (let ((words (smith-news-words event)))
+    (when words
+      (smith-record-notice talk changed "quiet" words))))
 
 (cl-defmethod smith-state--on ((_ (eql 'session_started)) talk event _changed)
   "Take EVENT into TALK."
   (setf (smith-talk-root talk) (or (plist-get event :root) "")
-        (smith-talk-title talk) (or (plist-get event :title) "")))
+        (smith-talk-title talk) (or (plist-get event :title) "")
+        (smith-talk-holder talk) (plist-get event :holder)
+        (smith-talk-gone talk) nil))
+
+(cl-defmethod smith-state--on ((_ (eql 'conversation_changed)) talk event changed)
+  "Take EVENT into TALK and CHANGED."
+  (pcase (plist-get event :change)
+    ("renamed" (setf (smith-talk-title talk) (or (plist-get event :title) "")))
+    ("moved" (setf (smith-talk-root talk) (or (plist-get event :root) "")))
+    ("released"
+     (setf (smith-talk-holder talk) nil)
+     (smith-record-notice talk changed "info" smith-news-released))
+    ("deleted"
+     (setf (smith-talk-gone talk) t)
+     (smith-record-notice talk changed "warning" smith-news-deleted))))
+
+(cl-defmethod smith-state--on ((_ (eql 'session_failed)) talk event changed)
+  "Take EVENT into TALK and CHANGED."
+  (smith-record-end-turn talk changed event 'failed)
+  (smith-record-notice talk changed "error" (smith-record-error event)))
 
 (cl-defmethod smith-state--on ((_ (eql 'session_stopped)) talk event changed)
   "Take EVENT into TALK and CHANGED."
@@ -119,6 +143,16 @@ Return the parts that are new, oldest first, and those that are gone."
   (cl-callf append (smith-talk-queue talk)
     (list (cons (plist-get event :id) (plist-get event :text)))))
 
+(cl-defmethod smith-state--on ((_ (eql 'prompt_edited)) talk event _changed)
+  "Take EVENT into TALK."
+  (let ((waiting (assoc (plist-get event :id) (smith-talk-queue talk))))
+    (when waiting
+      (setcdr waiting (plist-get event :text)))))
+
+(cl-defmethod smith-state--on ((_ (eql 'prompt_taken)) talk event _changed)
+  "Take EVENT into TALK."
+  (cl-callf2 assoc-delete-all (plist-get event :id) (smith-talk-queue talk)))
+
 (cl-defmethod smith-state--on ((_ (eql 'prompt_dropped)) talk event changed)
   "Take EVENT into TALK and CHANGED."
   (cl-callf2 assoc-delete-all (plist-get event :id) (smith-talk-queue talk))
@@ -127,23 +161,15 @@ Return the parts that are new, oldest first, and those that are gone."
 
 (cl-defmethod smith-state--on ((_ (eql 'turn_started)) talk event changed)
   "Take EVENT into TALK and CHANGED."
-  (smith-state--take-from-queue talk event)
+  (smith-record-unqueue talk event)
   (setf (smith-talk-turn talk) (list (plist-get event :turn) 'running
                                      (plist-get event :text))
+        (smith-talk-prompt talk) (plist-get event :text)
         (smith-talk-model talk) (or (plist-get event :model) "")
         (smith-talk-status talk) 'thinking
         (smith-talk-usage talk) nil)
   (smith-record-add talk changed
                     (make-smith-part-prompt :text (plist-get event :text))))
-
-(defun smith-state--take-from-queue (talk event)
-  "Take the prompt that EVENT begins from the queue of TALK.
-A server may name it, or only say its text again."
-  (let* ((queued (plist-get event :queued))
-         (waiting (if (member queued '(nil ""))
-                      (rassoc (plist-get event :text) (smith-talk-queue talk))
-                    (assoc queued (smith-talk-queue talk)))))
-    (cl-callf2 delq waiting (smith-talk-queue talk))))
 
 (cl-defmethod smith-state--on ((_ (eql 'turn_cancel_requested)) talk _event _changed)
   "Take it into TALK."
@@ -207,6 +233,8 @@ Its text is shown already; where pieces were missed it puts them right."
                                   (gethash (plist-get message :id)
                                            (smith-talk-messages talk)))))
     (cond
+     ((equal (plist-get message :role) "user")
+      (smith-record-heard talk changed text))
      ((or (not (equal (plist-get message :role) "assistant"))
           (member text '(nil ""))))
      ((null shown)
@@ -226,6 +254,21 @@ Its text is shown already; where pieces were missed it puts them right."
 
 ;;; News
 
+(cl-defmethod smith-state--on ((_ (eql 'compaction_started)) talk _event changed)
+  "Take it into TALK and CHANGED."
+  (smith-record-compacting talk changed))
+
+(cl-defmethod smith-state--on ((_ (eql 'context_compacted)) talk event changed)
+  "Take EVENT into TALK and CHANGED."
+  (unless (smith-record-compacted talk changed (smith-news-words event))
+    (cl-call-next-method)))
+
+(cl-defmethod smith-state--on ((_ (eql 'todos_updated)) talk event _changed)
+  "Take EVENT into TALK and CHANGED."
+  (unless (equal (plist-get event :todos) (smith-talk-plan talk))
+    (setf (smith-talk-plan talk) (plist-get event :todos))
+    (cl-call-next-method)))
+
 (cl-defmethod smith-state--on ((_ (eql 'notice)) talk event changed)
   "Take EVENT into TALK and CHANGED."
   (smith-record-notice talk changed (plist-get event :level) (plist-get event :text)))
@@ -243,7 +286,6 @@ Its text is shown already; where pieces were missed it puts them right."
 
 (cl-defmethod smith-state--on ((_ (eql 'tool_call_started)) talk event changed)
   "Take EVENT into TALK and CHANGED."
-  (smith-record-end-thinking talk changed)
   (setf (smith-talk-status talk) 'tool)
   (puthash (plist-get event :call_id)
            (smith-record-add
@@ -254,17 +296,11 @@ Its text is shown already; where pieces were missed it puts them right."
                                   :title (or (plist-get event :title) "")))
            (smith-talk-calls talk)))
 
-(defun smith-state--add-output (call text)
-  "Add TEXT to what CALL has written."
-  (let ((whole (concat (smith-part-call-output call) text)))
-    (setf (smith-part-call-output call)
-          (substring whole (max 0 (- (length whole) smith-state--output-size))))))
-
 (cl-defmethod smith-state--on ((_ (eql 'tool_call_progress)) talk event changed)
   "Take EVENT into TALK and CHANGED."
   (let ((call (gethash (plist-get event :call_id) (smith-talk-calls talk))))
     (when call
-      (smith-state--add-output call (plist-get event :text))
+      (cl-callf smith-record-tail (smith-part-call-output call) (plist-get event :text))
       (smith-record-touch changed call))))
 
 (cl-defmethod smith-state--on ((_ (eql 'tool_call_finished)) talk event changed)
@@ -316,18 +352,20 @@ Its text is shown already; where pieces were missed it puts them right."
 
 ;;; Children: shown inside the call that started them
 
-(cl-defgeneric smith-state--child (kind talk event changed)
-  "Take EVENT of KIND, a symbol, of a child into TALK and note it in CHANGED."
+(cl-defgeneric smith-state--child (kind talk event changed _call)
+  "Take EVENT of KIND, a symbol, of a child below CALL into TALK and CHANGED."
   (when (memq kind '(approval_asked approval_answered edit_waiting))
     (smith-state--on kind talk event changed)))
 
-(cl-defmethod smith-state--child ((_ (eql 'tool_call_started)) talk event changed)
-  "Take EVENT into TALK and CHANGED."
-  (let ((call (gethash (plist-get event :call) (smith-talk-calls talk))))
-    (when call
-      (smith-state--add-output
-       call (format "%s: %s %s\n" (or (plist-get event :role) "child")
-                    (plist-get event :name) (or (plist-get event :title) "")))
+(cl-defmethod smith-state--child ((_ (eql 'tool_call_started)) _talk event changed call)
+  "Let CALL tell of EVENT, and note that in CHANGED."
+  (when call
+    (let ((line (concat (string-trim
+                         (format "%s: %s %s" (or (plist-get event :role) "child")
+                                 (plist-get event :name) (or (plist-get event :title) "")))
+                        "\n")))
+      (cl-callf smith-record-tail (smith-part-call-output call) line)
+      (cl-callf smith-record-tail (smith-part-call-below call) line)
       (smith-record-touch changed call))))
 
 ;;; Not of the server: news of our own, in the same fold

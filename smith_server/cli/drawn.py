@@ -61,13 +61,13 @@ class _Drawn:
         notes: list[str] = []
         session = await begun(services, self._words, notes.append)
         face = self._face = TerminalSession(services, session, self._around())
-        for text in notes:
-            face.say(text.removeprefix("smith: ").capitalize())
-        await services.bus.told()
         unheard()
         for envelope in early:
             face.take(envelope)
         services.bus.subscribe(face.take)
+        await face.load()
+        for text in notes:
+            face.say(text.removeprefix("smith: ").capitalize())
         services.warm(session.root)
         await face.run()
         return face

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from logging.handlers import RotatingFileHandler
+from functools import cached_property
 from pathlib import Path
 
 from smith_server.config.paths import Places, places
@@ -24,7 +24,7 @@ def log_to(found: Places) -> None:
     logging.raiseExceptions = False
     try:
         found.log_file.parent.mkdir(parents=True, exist_ok=True)
-        handler = RotatingFileHandler(found.log_file, maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8", delay=True)
+        handler = _LogFile(found.log_file)
     except OSError:
         handler = logging.NullHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s %(message)s"))
@@ -33,3 +33,22 @@ def log_to(found: Places) -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
     # Its warnings and errors hold the messages that they are about.
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
+
+
+class _LogFile(logging.Handler):
+    """A file of bounded size. What writes it is loaded with the first record: most runs have none."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+
+    @cached_property
+    def _file(self) -> logging.Handler:
+        from logging.handlers import RotatingFileHandler
+
+        file = RotatingFileHandler(self._path, maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8", delay=True)
+        file.setFormatter(self.formatter)
+        return file
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._file.emit(record)

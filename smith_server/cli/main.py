@@ -28,12 +28,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
+    # Imports make a great many objects and no garbage: looking for some costs a tenth of a start.
+    gc.disable()
     from smith_server.cli.arguments import parse
     from smith_server.cli.streams import take_stdout
 
     options = parse(words)
-    # Imports make a great many objects and no garbage: looking for some costs a tenth of a start.
-    gc.disable()
     match options.command:
         case "serve":
             from smith_server.cli.serve import serve

@@ -44,12 +44,19 @@ async def _serve(words: argparse.Namespace, inward: int, outward: int) -> int:
         from smith_server.lsp.commands import LspCommands, LspFace
         from smith_server.runtime.composition import compose
 
-        resume = connection.options.get("resume") != "never"
         face = LspFace(connection)
-        services = await compose(options_from(words, resume=resume, more=_settings(connection.options)), face)
+        services = await compose(
+            options_from(words, resume=_resume(connection.options), more=_settings(connection.options)), face
+        )
         return LspCommands(services, connection, face)
 
     return await Server(inward, outward, load).run()
+
+
+def _resume(options: dict[str, object]) -> bool | str:
+    """What `initializationOptions` say to go on with: `project`, `never`, or a conversation by its id."""
+    asked = options.get("resume")
+    return asked if isinstance(asked, str) and asked not in ("", "project", "never") else asked != "never"
 
 
 def _settings(options: dict[str, object]) -> dict[str, object]:

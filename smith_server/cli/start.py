@@ -17,8 +17,10 @@ from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 
 
-def options_from(words: argparse.Namespace, *, resume: bool | None, more: dict[str, Any] | None = None) -> Options:
-    """How this process runs: places, environment, and the flags as settings."""
+def options_from(
+    words: argparse.Namespace, *, resume: bool | str | None, more: dict[str, Any] | None = None
+) -> Options:
+    """How this process runs: places, environment, and the flags as settings; `resume` may name a conversation."""
     found = places(os.environ, Path.home())
     flags: dict[str, Any] = dict(more or {})
     if words.provider:
@@ -26,7 +28,8 @@ def options_from(words: argparse.Namespace, *, resume: bool | None, more: dict[s
     if (limit := getattr(words, "max_budget_usd", None)) is not None:
         flags["max_budget_usd"] = limit
     file = Path(words.config) if words.config else None
-    return Options(found, dict(os.environ), flags, file, resume, model=words.model)
+    named, resumes = (resume, True) if isinstance(resume, str) else ("", resume)
+    return Options(found, dict(os.environ), flags, file, resumes, named, model=words.model)
 
 
 def here(*, project: bool = False) -> Path:

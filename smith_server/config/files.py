@@ -3,15 +3,18 @@
 import json
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from smith_server.config.salvage import rules_in
 from smith_server.config.values import printable
+from smith_server.core.late import late
 
 _MOST_BYTES = 1 << 20
+
+_rules_in: Callable[[str], dict[str, Any]] = late("smith_server.config.salvage:rules_in")
 
 
 class Content(Struct, frozen=True):
@@ -36,11 +39,11 @@ def read(path: Path) -> Content | None:
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
         text = data.decode("utf-8", "replace")
-        return Content(rules_in(text), text, f"{path}:{line} cannot be used: the text is not UTF-8")
+        return Content(_rules_in(text), text, f"{path}:{line} cannot be used: the text is not UTF-8")
     try:
         values = json.loads(text, object_pairs_hook=_unique) if path.suffix == ".json" else tomllib.loads(text)
     except (ValueError, RecursionError) as problem:
-        return Content(rules_in(text), text, f"{path}{_line(problem)} cannot be used: {_plain(problem)}")
+        return Content(_rules_in(text), text, f"{path}{_line(problem)} cannot be used: {_plain(problem)}")
     if not isinstance(values, dict):
         return Content({}, text, f"{path}:1 cannot be used: it holds no table")
     return Content(values, text)

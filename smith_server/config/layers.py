@@ -1,7 +1,7 @@
 """Reads the sources of settings: files, patch, environment, flags. Trouble with one is told, never fatal here."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +13,20 @@ from smith_server.config.environment import from_environment
 from smith_server.config.freeze import FrozenDict, freeze, thaw
 from smith_server.config.keys import children, defaults
 from smith_server.config.merge import Kind, Layer, Merged, Problem, merge
-from smith_server.config.overrides import is_old
 from smith_server.config.paths import Places
 from smith_server.config.schema import Approval, Providers, Settings
 from smith_server.config.trees import get, over, put
 from smith_server.config.values import printable
 from smith_server.core.errors import failure
+from smith_server.core.late import late
 
 PATCH = "/config set"
 """Name of the layer of what was set at run time."""
 _MOST_PROBLEMS = 50
 _PROTECTIONS = ("approval.deny", "approval.ask", "sandbox.enabled", "hooks.pre_tool_use")
 """What would keep something from happening. Whoever builds one takes it out."""
+
+_is_old: Callable[[Mapping[str, Any]], bool] = late("smith_server.config.overrides:is_old")
 
 
 class Sources(Struct, frozen=True):
@@ -160,7 +162,7 @@ def _same_folder(one: Path, other: Path) -> bool:
 
 
 def _patch_layers(patch: Mapping[str, Any], problems: list[Problem]) -> Iterator[Layer]:
-    if is_old(patch):
+    if patch and _is_old(patch):
         text = f"{PATCH}: what an older version stored is ignored; set again what you need, and it is gone."
         problems.append(Problem(text))
     elif patch:

@@ -3,26 +3,31 @@
 A bad value costs itself: the next lower layer holds, and the person is told where it is.
 """
 
-import difflib
-from collections.abc import Iterator, Sequence
-from functools import cache
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import NODEFAULT, Struct
 
 from smith_server.config.keys import OTHER_ROOT, ROOT, Key, Path, all_keys
-from smith_server.config.lines import Lines
-from smith_server.config.overrides import is_overridable_path
 from smith_server.config.schema.field import ADDS, GLOBAL
 from smith_server.config.spellings import SERVICES, Written, written
 from smith_server.config.trees import get, put
 from smith_server.config.values import BadValue, checked, elements, printable
+from smith_server.core.late import late
+
+if TYPE_CHECKING:
+    from smith_server.config.lines import Lines
 
 _GUARDING = ("approval", "hooks", "sandbox")
 _GUARDING_NAMES = ("approval", "sandbox")
 """Tables in which a name that nobody knows may be a misspelled protection; other programs have more hooks."""
 _MOST_HINTS = 20
 _ASKS = "a project may not set it without your consent"
+
+_lines: "Callable[[str], Lines]" = late("smith_server.config.lines:Lines")
+_is_overridable: Callable[[str], bool] = late("smith_server.config.overrides:is_overridable_path")
+_close_matches: Callable[..., list[str]] = late("difflib:get_close_matches")
 
 Kind = Literal["global", "project", "patch", "other"]
 
@@ -83,10 +88,14 @@ class _Entry:
     def __init__(self, layer: Layer, below: Merged) -> None:
         self._layer = layer
         self._below = below
-        self._lines = Lines(layer.text)
         self._problems: list[Problem] = []
         self._hints = _MOST_HINTS
         self._models = set(_models(below.tree)) if layer.kind == "project" else set[str]()
+
+    @cached_property
+    def _lines(self) -> "Lines":
+        """Made when something is wrong."""
+        return _lines(self._layer.text)
 
     def take(self) -> list[Problem]:
         """Put in what can be used; the problems with the rest."""
@@ -135,7 +144,7 @@ class _Entry:
         """Why this layer may not set that; "" when it may."""
         if GLOBAL in key.marks and self._layer.kind != "global":
             return "it is taken from your own settings file only"
-        if self._layer.kind == "patch" and not is_overridable_path(key.dotted):
+        if self._layer.kind == "patch" and not _is_overridable(key.dotted):
             return "it cannot be changed at run time"
         if self._layer.kind != "project" or self._narrows(key, value):
             return ""
@@ -183,7 +192,7 @@ class _Entry:
         if at[-1].lower().endswith(("api_key", "token", "secret", "password")):
             return f"{text}; keys are read from the environment only"
         self._hints -= 1
-        near = difflib.get_close_matches(".".join(at)[:80], _known(), 1) if self._hints >= 0 else []
+        near = _close_matches(".".join(at)[:80], _known(), 1) if self._hints >= 0 else []
         return f"{text}; did you mean `{near[0]}`?" if near else text
 
     def _holds(self, key: Key) -> str:

@@ -1,6 +1,7 @@
 """Waiting that a cancel token can end: the one bridge between tokens and asyncio."""
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Self, TypeVar
@@ -58,5 +59,8 @@ class interrupted_by:  # noqa: N801 - reads as a statement: `async with interrup
 
 async def wait_for(work: Awaitable[T], token: CancelToken) -> T:
     """`await work`, ended by `token` with `Cancelled`."""
+    if token.requested and inspect.iscoroutine(work):
+        # What is never awaited would complain of it on standard error.
+        work.close()
     async with interrupted_by(token):
         return await work

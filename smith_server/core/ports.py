@@ -180,10 +180,17 @@ class Stored(Protocol):
     async def __call__(self) -> None: ...
 
 
-class Inbox(Protocol):
-    """Prompts that a person steers a running turn with."""
+class Word(Struct, frozen=True):
+    """Something for a running turn: what a person said, or `aside` a note of smith, which faces do not show."""
 
-    def take(self) -> Sequence[str]: ...
+    text: str
+    aside: bool = False
+
+
+class Inbox(Protocol):
+    """What a running turn is told between two requests."""
+
+    def take(self) -> Sequence[Word]: ...
 
 
 class Entry(Struct, frozen=True):

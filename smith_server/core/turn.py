@@ -109,8 +109,8 @@ def _overspent(turn: TurnInput, reply: Reply, emit: Emit) -> AgentError | None:
 
 
 def _steer(turn: TurnInput, talk: Conversation, emit: Emit) -> None:
-    for text in turn.inbox.take():
-        message = UserMessage(talk.mint(), text)
+    for word in turn.inbox.take():
+        message = UserMessage(talk.mint(), word.text, aside=word.aside)
         talk.add(message)
         emit(MessageAdded(message=message))
 

@@ -86,7 +86,6 @@ class Answer:
         if self.refused:
             return [errors.of_response(self.status, self._headers, bytes(self._body), self._preset)]
         *rest, last = self.reader.end("reset" if self._damaged else how)
-        wait = retry_after(self._headers)
-        if isinstance(last, Failed) and wait is not None:
+        if isinstance(last, Failed) and (wait := retry_after(self._headers)) is not None:
             last = msgspec.structs.replace(last, retry_after=wait)
         return [*rest, last]

@@ -6,12 +6,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from smith_server.core.late import late
 from smith_server.core.ports import Request
 from smith_server.llm.answer import Reader
-from smith_server.llm.anthropic_request import AnthropicEncoder
-from smith_server.llm.anthropic_stream import AnthropicReader
-from smith_server.llm.openai_request import OpenAIEncoder
-from smith_server.llm.openai_stream import OpenAIReader
 from smith_server.llm.presets import Preset
 
 
@@ -41,7 +38,17 @@ class Dialect(Struct, frozen=True):
 
 DIALECTS: Mapping[str, Dialect] = MappingProxyType(
     {
-        "openai": Dialect("/chat/completions", ("Authorization", "Bearer "), OpenAIEncoder, OpenAIReader),
-        "anthropic": Dialect("/messages", ("x-api-key", ""), AnthropicEncoder, AnthropicReader),
+        "openai": Dialect(
+            "/chat/completions",
+            ("Authorization", "Bearer "),
+            late("smith_server.llm.openai_request:OpenAIEncoder"),
+            late("smith_server.llm.openai_stream:OpenAIReader"),
+        ),
+        "anthropic": Dialect(
+            "/messages",
+            ("x-api-key", ""),
+            late("smith_server.llm.anthropic_request:AnthropicEncoder"),
+            late("smith_server.llm.anthropic_stream:AnthropicReader"),
+        ),
     }
 )

@@ -4,9 +4,9 @@ The only place that knows these names. The reference in `docs/` and the constant
 packages are made from this module by `tools/gen_protocol.py`. LSP's own structures are LSP's.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from smith_server.workspace.lsp_text import Range
 
@@ -175,6 +175,10 @@ class CancelAnswer(Struct, frozen=True):
     unknown: tuple[str, ...] = ()
 
 
+Limit = Annotated[int, Meta(ge=1, le=1000)]
+Cursor = Annotated[int, Meta(ge=0, le=1 << 62)]
+
+
 class InspectArguments(Struct, frozen=True):
     """`smith.inspect`: the stored messages of a conversation.
 
@@ -193,7 +197,7 @@ class InspectArguments(Struct, frozen=True):
     expect: str = ""
     job: str = ""
     before: str = ""
-    limit: int = 50
+    limit: Limit = 50
 
 
 class AnswerArguments(Struct, frozen=True):
@@ -218,8 +222,8 @@ class ConversationsArguments(Struct, frozen=True):
     op: str
     conversation: str = ""
     before: str = ""
-    limit: int = 50
-    cursor: int | None = None
+    limit: Limit = 50
+    cursor: Cursor | None = None
     all: bool = False
     title: str = ""
     message: str = ""

@@ -4,7 +4,6 @@
 """
 
 import asyncio
-import contextlib
 import logging
 import os
 import signal
@@ -83,6 +82,8 @@ class Server:
         self._commands: asyncio.Future[Commands] = asyncio.get_running_loop().create_future()
         self._loading: asyncio.Task[None] | None = None
         self._shut_down = False
+        self._is_lost = False
+        self._is_closed = False
         self._frames = FrameReader()
         loop = asyncio.get_running_loop()
         self._out = OutPipe(outward, partial(loop.call_soon_threadsafe, self._end, 1))
@@ -103,7 +104,7 @@ class Server:
         code = await self._stop
         await self._close()
         self._out.close()
-        return code
+        return code or int(self._is_lost)
 
     def _take(self, data: bytes) -> None:
         if not data:
@@ -128,13 +129,21 @@ class Server:
 
     async def _close(self) -> None:
         """Cancel, store, end the children; bounded, whatever hangs."""
-        if self._loading is None:
+        if self._loading is None or self._is_closed:
             return
-        with contextlib.suppress(TimeoutError, AgentFailure):
+        self._is_closed = True
+        try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._loading
                 if (commands := self._loaded()) is not None:
                     await commands.close()
+        except TimeoutError:
+            log.warning("the end took too long")
+        except AgentFailure as problem:
+            self._is_lost = True
+            log.error("%s", problem.error.message)
+            told = types.ShowMessageParams(type=types.MessageType.Error, message=problem.error.message)
+            self._pygls.window_show_message(told)
 
     def _loaded(self) -> Commands | None:
         is_there = self._commands.done() and self._commands.exception() is None

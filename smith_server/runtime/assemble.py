@@ -1,11 +1,11 @@
 """Settings, conversation and services become the frozen input of one turn, for the conversation or for a child."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct, structs
 
@@ -39,10 +39,12 @@ from smith_server.runtime.room import Room
 from smith_server.runtime.session import Session
 from smith_server.runtime.spending import catch_up
 from smith_server.runtime.view import WindowView, rules_of
-from smith_server.tools.report import ReportTool
 from smith_server.workspace.paths import locate
 from smith_server.workspace.project import Projects
-from smith_server.workspace.texts import Texts
+
+if TYPE_CHECKING:
+    from smith_server.tools.report import ReportTool
+    from smith_server.workspace.texts import Texts
 
 COMPACT = "compact"
 """The prompt of models too small for any role."""
@@ -131,10 +133,10 @@ class Assembler:
         texts = self.keeping.texts(kept.editor, actor.settings)
         turn = await self._input(actor, kept, texts, token)
         end_jobs = partial(self._handles.tool.jobs(actor.conversation).end_of, actor.job)
-        return Prepared(turn, cast(ReportTool, turn.tools["report"]), end_jobs)
+        return Prepared(turn, cast("ReportTool", turn.tools["report"]), end_jobs)
 
     async def _input(
-        self, actor: Actor, kept: Kept, texts: Texts, token: CancelToken, asked: Asked = NOTHING_ASKED
+        self, actor: Actor, kept: Kept, texts: "Callable[[], Texts]", token: CancelToken, asked: Asked = NOTHING_ASKED
     ) -> TurnInput:
         handles, settings = self._handles, actor.settings
         wish = Wish(settings, asked, actor.role, partial(handles.config.written, actor.root))
@@ -224,7 +226,7 @@ def _retry_rules(settings: Settings) -> RetryRules:
     )
 
 
-async def _adopt(texts: Texts, path: Path) -> None:
+async def _adopt(texts: "Callable[[], Texts]", path: Path) -> None:
     place = await asyncio.to_thread(locate, str(path), path.parent)
     with suppress(ToolRefusal):
-        await texts.adopt(place)
+        await texts().adopt(place)

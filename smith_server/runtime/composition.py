@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from smith_server.config import secrets
 from smith_server.policy.roles import RoleCatalog
-from smith_server.runtime.commands.table import Router
+from smith_server.runtime.commands.router import Router
 from smith_server.runtime.configuration import Configuration
 from smith_server.runtime.conversations import Shelf
 from smith_server.runtime.dispatch import Dispatching

@@ -3,27 +3,34 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import apsw
 from msgspec import Struct, structs
 
 from smith_server.core.compaction import Compaction
 from smith_server.core.errors import AgentError, AgentFailure, failure
+from smith_server.core.late import late
 from smith_server.core.messages import Message, Usage
 from smith_server.runtime.line import Prompt, restored
-from smith_server.store import compaction, conversations, follow, lease, turns, usage
+from smith_server.store import compaction, conversations, lease, turns, usage
 from smith_server.store.conversations import Header
 from smith_server.store.db import Database
-from smith_server.store.follow import Cursor
-from smith_server.store.fork import fork
 from smith_server.store.holder import Holder
 from smith_server.store.keys import new_id
 from smith_server.store.lease import Lease
-from smith_server.store.pages import Page, page
-from smith_server.store.repair import repair
 from smith_server.store.transaction import transaction
 from smith_server.workspace.project import find_project
+
+if TYPE_CHECKING:
+    from smith_server.store.follow import Changes, Cursor
+    from smith_server.store.pages import Page
+
+_fork: Callable[..., None] = late("smith_server.store.fork:fork")
+_repair: Callable[[apsw.Connection, str], tuple[str, ...]] = late("smith_server.store.repair:repair")
+_cursor: "Callable[[apsw.Connection, str], Cursor]" = late("smith_server.store.follow:cursor")
+_changes: "Callable[[apsw.Connection, str, Cursor], Changes]" = late("smith_server.store.follow:changes_since")
+_page: "Callable[..., Page]" = late("smith_server.store.pages:page")
 
 
 class Opened(Struct, frozen=True):
@@ -31,7 +38,7 @@ class Opened(Struct, frozen=True):
 
     `waiting` are prompts that no turn has taken up, by id, `notes` what a person should know, `told` what the model
     should. One that another process writes has that `holder` instead of a `lease`,
-    a `cursor` to follow it from, and what is said of its `running` turn.
+    a `cursor` to follow it from, and what is said of its `running` turn (None: none runs).
     """
 
     id: str
@@ -49,8 +56,8 @@ class Opened(Struct, frozen=True):
     provider: str = ""
     lease: Lease | None = None
     holder: Lease | None = None
-    cursor: Cursor | None = None
-    running: Page = Page()
+    cursor: "Cursor | None" = None
+    running: "Page | None" = None
 
 
 Standing = Literal["same", "lost", "free"]
@@ -95,7 +102,7 @@ class Shelf:
         Raises policy/`root_gone` unless the copy is moved.
         """
         name = new_id()
-        await self._database.call(partial(_fork, source=source, new=name, upto=upto, is_moved=is_moved))
+        await self._database.call(partial(_forked, source=source, new=name, upto=upto, is_moved=is_moved))
         return name
 
     async def delete(self, name: str) -> bool:
@@ -185,7 +192,7 @@ class Shelf:
         header = _header(connection, name)
         _require_root(header)
         taken = take(connection, name, self._holder, self._face)
-        interrupted = repair(connection, name)
+        interrupted = _repair(connection, name)
         opened = _read(connection, header)
         conversations.point(connection, header.root, name)
         notes = list(opened.notes)
@@ -199,7 +206,7 @@ class Shelf:
                 conversations.unpoint(connection, name)
                 return False
             lease.take(connection, name, self._holder, self._face)
-            repair(connection, name)
+            _repair(connection, name)
             return conversations.delete(connection, name)
 
     def _rename(self, name: str, title: str, connection: apsw.Connection) -> None:
@@ -253,21 +260,21 @@ def _read(connection: apsw.Connection, header: Header) -> Opened:
 
 def _looked_at(connection: apsw.Connection, name: str, held: AgentFailure) -> Opened:
     """A conversation that another process writes. The cursor comes first: what is added meanwhile is told twice."""
-    holder, cursor = lease.held(connection, name), follow.cursor(connection, name)
+    holder, cursor = lease.held(connection, name), _cursor(connection, name)
     if holder is None:
         raise held
     header = _header(connection, name)
     _require_root(header)
     opened = _read(connection, header)
-    is_running = follow.changes_since(connection, name, cursor).is_running
-    running = page(connection, name, limit=1) if is_running else Page()
+    is_running = _changes(connection, name, cursor).is_running
+    running = _page(connection, name, limit=1) if is_running else None
     return structs.replace(opened, waiting=(), holder=holder, cursor=cursor, running=running)
 
 
-def _fork(connection: apsw.Connection, source: str, new: str, upto: str | None, *, is_moved: bool) -> None:
+def _forked(connection: apsw.Connection, source: str, new: str, upto: str | None, *, is_moved: bool) -> None:
     if not is_moved:
         _require_root(_header(connection, source))
-    fork(connection, source, new, upto)
+    _fork(connection, source, new, upto)
 
 
 def _standing(connection: apsw.Connection, held: Lease | None, holder: Lease | None) -> Standing:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec import Struct
@@ -30,7 +30,9 @@ from smith_server.runtime.actor import Actor, Post
 from smith_server.runtime.ending import ended, last_event
 from smith_server.runtime.repositories import Scratchpad
 from smith_server.store.keys import new_id
-from smith_server.tools.report import ReportTool
+
+if TYPE_CHECKING:
+    from smith_server.tools.report import ReportTool
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +43,7 @@ class Prepared(Struct, frozen=True):
     """A child ready to run: its input, the tool that takes its report, and what ends the commands it leaves running."""
 
     turn: TurnInput
-    report: ReportTool
+    report: "ReportTool"
     end_jobs: Callable[[], Awaitable[None]]
 
 
@@ -148,7 +150,7 @@ class Children:
         taken = tool[0].taken if tool else None
         return end, taken or unreported(cast(ReportKind, child.role.row), _why(end), _last_text(child.talk))
 
-    async def _work(self, child: Actor, token: CancelToken, tool: list[ReportTool]) -> TurnEnd:
+    async def _work(self, child: Actor, token: CancelToken, tool: "list[ReportTool]") -> TurnEnd:
         """The child's turn, and a second one after a reminder; `tool` gets what took its report."""
         prepared = await self._prepare(child, token)
         tool.append(prepared.report)

@@ -51,10 +51,10 @@ class Following:
         self._watched: dict[str, _Watched] = {}
         self._task: asyncio.Task[None] | None = None
 
-    def follow(self, session: Session, cursor: Cursor, running: Page) -> None:
+    def follow(self, session: Session, cursor: Cursor, running: Page | None) -> None:
         """Look at a conversation from now on; `cursor` is how far it was read, `running` the turn that goes on."""
-        replay = Replay(session.id, running.turns)
-        for said in running.said:
+        replay = Replay(session.id, running.turns if running is not None else None)
+        for said in running.said if running is not None else ():
             # Where the turn began is not told again.
             deque(replay.said(said), maxlen=0)
         self._watched[session.id] = _Watched(session, cursor, replay)

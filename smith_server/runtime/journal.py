@@ -106,6 +106,11 @@ class Journal:
         if conversation in self._roots:
             await self._database.call(partial(self._create, name=conversation))
 
+    @property
+    def unsaved(self) -> int:
+        """How many things happened that the store has not taken."""
+        return len(self._backlog)
+
     def look_on(self, conversation: str) -> None:
         """Write nothing of a conversation from now on: somebody else does, or it is gone."""
         self._left.add(conversation)

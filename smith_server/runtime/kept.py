@@ -1,16 +1,23 @@
 """What a conversation keeps from turn to turn."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from smith_server.config.schema import Settings
 from smith_server.core.account import Account
 from smith_server.core.editor import Editor, Receipt
+from smith_server.core.late import late
 from smith_server.runtime.handles import Face
 from smith_server.runtime.session import Session
 from smith_server.runtime.view import WindowView
-from smith_server.workspace.texts import Texts
+
+if TYPE_CHECKING:
+    from smith_server.workspace.texts import Texts
+
+_texts: "Callable[..., Texts]" = late("smith_server.workspace.texts:Texts")
 
 
 class Kept(Struct):
@@ -18,7 +25,7 @@ class Kept(Struct):
 
     session: Session
     editor: Editor
-    texts: Texts
+    texts: "Callable[[], Texts]"
     view: WindowView | None = None
     account: Account = field(default_factory=Account)
 
@@ -41,13 +48,13 @@ class Keeping:
         if kept is None:
             editor = self._face.editor(session)
             texts = self.texts(editor, settings)
-            editor.on_late(lambda change, receipt: _late(session, texts, change, receipt))
+            editor.on_late(lambda change, receipt: _late(session, texts(), change, receipt))
             kept = self._kept[session.id] = Kept(session, editor, texts)
         return kept
 
-    def texts(self, editor: Editor, settings: Settings) -> Texts:
-        """The texts of files for one who has seen none of them."""
-        return Texts(editor, rebase=settings.editor.rebase, environment=self._environ)
+    def texts(self, editor: Editor, settings: Settings) -> "Callable[[], Texts]":
+        """What gives the texts of files for one who has seen none of them; they are made when a tool wants them."""
+        return cache(partial(_texts, editor, rebase=settings.editor.rebase, environment=self._environ))
 
     def known(self, conversation: str) -> Kept | None:
         """What it keeps, if it had a turn."""
@@ -63,7 +70,7 @@ class Keeping:
             self._kept[conversation].view = None
 
 
-def _late(session: Session, texts: Texts, change: str, receipt: Receipt) -> None:
+def _late(session: Session, texts: "Texts", change: str, receipt: Receipt) -> None:
     """A receipt that came too late corrects what is known and reaches the model with the next request."""
     texts.late_receipt(change, receipt)
     session.inbox.note(f"[The editor answered late: the edit whose fate was unknown is {receipt.status}.]")

@@ -1,31 +1,41 @@
 """What is stored, as a person looks at it and changes it: conversations, their notes, the memory of projects."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 from msgspec import Struct
 
 from smith_server.core.compaction import Compaction
 from smith_server.core.errors import failure
+from smith_server.core.late import late
 from smith_server.core.messages import Message, Usage
 from smith_server.runtime.repositories import Scratchpad
-from smith_server.store import compaction, conversations, jobs, lease, messages, pages, usage
+from smith_server.store import compaction, conversations, lease, usage
 from smith_server.store.codec import encode_json
 from smith_server.store.conversations import Header
 from smith_server.store.db import Database
-from smith_server.store.export import export
-from smith_server.store.jobs import Job
 from smith_server.store.lease import Lease
-from smith_server.store.pages import Page
-from smith_server.store.search import Found, search
 from smith_server.store.transaction import transaction
 from smith_server.store.usage import DayUsage
 
+if TYPE_CHECKING:
+    from smith_server.store.jobs import Job
+    from smith_server.store.pages import Page
+    from smith_server.store.search import Found
+
 T = TypeVar("T")
+
+_page: "Callable[..., Page]" = late("smith_server.store.pages:page")
+_search: "Callable[..., Found]" = late("smith_server.store.search:search")
+_jobs: "Callable[..., Sequence[Job]]" = late("smith_server.store.jobs:listed")
+_records: Callable[..., Iterator[Any]] = late("smith_server.store.export:export")
+_edit: Callable[..., Message] = late("smith_server.store.messages:edit")
+_delete: Callable[..., Sequence[str]] = late("smith_server.store.messages:delete")
+_clear: Callable[..., int] = late("smith_server.store.messages:clear")
 
 
 class Edit(Struct, frozen=True):
@@ -64,14 +74,14 @@ class Library:
         """What of it is not sent any more, as a record for each time that this was decided."""
         return await self._database.call(partial(compaction.load, conversation=conversation))
 
-    async def page(self, conversation: str, limit: int, before: str = "") -> Page:
+    async def page(self, conversation: str, limit: int, before: str = "") -> "Page":
         """A part of a conversation as it was said, children included; see `store/pages.py`."""
-        read = partial(pages.page, conversation=conversation, limit=limit, before=before)
+        read = partial(_page, conversation=conversation, limit=limit, before=before)
         return await self._database.call(read)
 
-    async def jobs(self, conversation: str) -> Sequence[Job]:
+    async def jobs(self, conversation: str) -> "Sequence[Job]":
         """The children of a conversation, in the order in which they began."""
-        return await self._database.call(partial(jobs.listed, conversation=conversation))
+        return await self._database.call(partial(_jobs, conversation=conversation))
 
     async def child_messages(self, conversation: str, job: str, limit: int, before: str = "") -> Sequence[Message]:
         """The last messages of a child in front of the message id `before`, oldest first."""
@@ -98,11 +108,11 @@ class Library:
         """What a conversation keeps."""
         return Scratchpad(self._database, conversation)
 
-    async def search(self, words: str, project: str, root: Path | None) -> Found:
+    async def search(self, words: str, project: str, root: Path | None) -> "Found":
         """What is stored and holds these words: in a project (identity, root) or anywhere (None)."""
         place = str(root) if root is not None else None
         identity = project if root is not None and project else None
-        return await self._database.call(partial(search, query=words, project=identity, root=place))
+        return await self._database.call(partial(_search, query=words, project=identity, root=place))
 
     async def set_role(self, conversation: str, role: str) -> None:
         """The role of a conversation from the next turn on."""
@@ -124,17 +134,17 @@ class Library:
     async def edit(self, conversation: str, held: Lease | None, edit: Edit) -> Message:
         """Give a message another text; what is stored then. Raises as `store/messages.py` does."""
         assert edit.text is not None, "without a text it is a removal"
-        change = partial(messages.edit, name=edit.message, text=edit.text, expect=edit.expect)
+        change = partial(_edit, name=edit.message, text=edit.text, expect=edit.expect)
         return await self._database.call(partial(_changed, conversation, held, change))
 
     async def remove(self, conversation: str, held: Lease | None, edit: Edit) -> Sequence[str]:
         """Remove a message and what belongs to it; the ids of those that are gone."""
-        change = partial(messages.delete, name=edit.message, expect=edit.expect)
+        change = partial(_delete, name=edit.message, expect=edit.expect)
         return await self._database.call(partial(_changed, conversation, held, change))
 
     async def clear(self, conversation: str) -> int:
         """Empty a conversation; how many messages are gone."""
-        return await self._database.call(partial(messages.clear, conversation=conversation))
+        return await self._database.call(partial(_clear, conversation=conversation))
 
 
 def _changed(conversation: str, held: Lease | None, change: Callable[..., T], connection: apsw.Connection) -> T:
@@ -152,7 +162,7 @@ def _last(connection: apsw.Connection, root: str) -> str:
 
 def _export(connection: apsw.Connection, conversation: str, path: Path) -> int:
     # The first record comes before the file is made: there is none of a conversation that is not stored.
-    records = export(connection, conversation)
+    records = _records(connection, conversation)
     lines, count = [encode_json(next(records))], 0
     try:
         with path.open("x", encoding="ascii") as file:
@@ -161,7 +171,7 @@ def _export(connection: apsw.Connection, conversation: str, path: Path) -> int:
                 count += 1
     except FileExistsError:
         raise failure("schema", "exists", f"{path} is there already. Give another name: /export <file>") from None
-    except OSError as problem:
-        text = f"{path} cannot be written: {problem.strerror}. Give another name: /export <file>"
+    except (OSError, ValueError) as problem:
+        text = f"{path} cannot be written: {problem}. Give another name: /export <file>"
         raise failure("schema", "not_writable", text) from None
     return count

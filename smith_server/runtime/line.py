@@ -8,18 +8,20 @@ from typing import Any
 
 from msgspec import Struct
 
+from smith_server.core.ports import Word
 from smith_server.runtime.outcome import TurnOutcome
 
 
 class Prompt(Struct, frozen=True):
     """What a person sends: the text, the model to use ("" for the usual), their folder, in words what they pointed
-    at, and the role that takes it ("" for the usual)."""
+    at, and the role that takes it ("" for the usual). `carried` is what of `attached` was left for the next prompt."""
 
     text: str
     model: str = ""
     cwd: Path | None = None
     attached: str = ""
     role: str = ""
+    carried: str = ""
 
     def record(self) -> dict[str, Any]:
         """Everything but the text, for the store; what is not set is left out."""
@@ -75,13 +77,13 @@ class Inbox:
         """Something for the model to know; waits for the next request, however long that takes."""
         self._notes.append(text)
 
-    def take(self) -> Sequence[str]:
+    def take(self) -> Sequence[Word]:
         """Everything, notes first."""
         notes, self._notes = self._notes, []
         words = self.left()
         for name, _ in words:
             self._taken(name)
-        return [*notes, *(text for _, text in words)]
+        return [*(Word(text, aside=True) for text in notes), *(Word(text) for _, text in words)]
 
     def waiting(self) -> Sequence[tuple[str, str]]:
         """The words that no request has taken: name and text."""

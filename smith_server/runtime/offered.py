@@ -1,5 +1,6 @@
 """What a provider offers: its models with their facts and prices, as it says now or as it was known before."""
 
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
 import msgspec
@@ -7,14 +8,16 @@ from msgspec import Struct
 
 from smith_server.config.schema import Settings
 from smith_server.core.errors import AgentFailure
+from smith_server.core.late import late
 from smith_server.llm.catalog import Catalog, Model, built_in_names
-from smith_server.llm.model_facts import facts
 from smith_server.llm.presets import Preset
 from smith_server.llm.pricing import Tariff, tariff
 from smith_server.llm.provider import HttpProvider
 
 MOST_ASKED = 40
 """Of so many models of an Ollama each is asked about."""
+
+_facts: Callable[..., Awaitable[Mapping[str, Model]]] = late("smith_server.llm.model_facts:facts")
 
 
 class Entry(Struct, frozen=True):
@@ -52,7 +55,7 @@ async def _ask(provider: HttpProvider, catalog: Catalog) -> None:
     """One question, or for an Ollama one for each model that it has."""
     names = (await provider.models())[:MOST_ASKED] if provider.name == "ollama" else ("",)
     for name in names:
-        await catalog.refresh(provider.preset, partial(facts, provider.preset, name, provider.fetch))
+        await catalog.refresh(provider.preset, partial(_facts, provider.preset, name, provider.fetch))
 
 
 def _entry(name: str, preset: Preset, catalog: Catalog, settings: Settings) -> Entry:

@@ -14,7 +14,8 @@ class Options(Struct, frozen=True):
 
     `flags` are settings as a tree, `set_by` says to people who gave them. `model` is what conversations begin
     with, whatever was chosen for them before. `resume` tells whether the first conversation of a project is its
-    last one; None leaves that to `terminal.resume`. `service_handles` replaces services by name: what is handed in
+    last one; None leaves that to `terminal.resume`. `conversation` names the one that this process begins with
+    instead. `service_handles` replaces services by name: what is handed in
     is not made.
     """
 
@@ -23,6 +24,7 @@ class Options(Struct, frozen=True):
     flags: dict[str, Any] = {}
     config_file: Path | None = None
     resume: bool | None = False
+    conversation: str = ""
     set_by: str = "command line"
     service_handles: Mapping[str, Any] = {}
     model: str = ""

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -14,16 +14,14 @@ from msgspec import Struct
 from smith_server.config.schema import Settings
 from smith_server.core.errors import AgentFailure, failure
 from smith_server.core.events import Notice
+from smith_server.core.late import late
 from smith_server.core.ports import Emit, Provider
 from smith_server.llm.catalog import Ask, Catalog, Model, built_in_names
 from smith_server.llm.http import Connections
 from smith_server.llm.local import WEIGHTS, LocalModel
-from smith_server.llm.model_facts import facts
 from smith_server.llm.presets import PRESETS, Preset, host_of, is_loopback
 from smith_server.llm.pricing import Tariff
-from smith_server.llm.probe import answers
 from smith_server.llm.provider import HttpProvider
-from smith_server.llm.scripted import ScriptedProvider
 from smith_server.policy.roles import Role
 from smith_server.runtime.configured import configured
 from smith_server.runtime.key_command import KeyCommands
@@ -36,7 +34,14 @@ from smith_server.runtime.provider_choice import Choice, Surroundings, choose_pr
 MOST_OUTPUT = 32_000
 """Tokens of one answer that are enough for anything where nobody said how many."""
 
+_REFRESH_SECONDS = 0.3
+"""So much later models are asked about: the first request of a start is not made to wait for that."""
+
 log = logging.getLogger(__name__)
+
+_answers: Callable[[str], Awaitable[bool]] = late("smith_server.llm.probe:answers")
+_facts: Callable[..., Awaitable[Mapping[str, Model]]] = late("smith_server.llm.model_facts:facts")
+_scripted: Callable[[Path], Provider] = late("smith_server.llm.scripted:ScriptedProvider.of_file")
 
 
 class Wish(Struct, frozen=True):
@@ -73,12 +78,12 @@ class Providers:
 
     def __init__(self, options: Options) -> None:
         self._environ = options.environ
-        self._around = Surroundings(options.environ, answers, options.settings_file)
+        self._around = Surroundings(options.environ, _answers, options.settings_file)
         self._connections = Connections()
         self._local = LocalModel(options.places.cache_folder / WEIGHTS, options.environ)
         self._catalog = Catalog(options.places.cache_folder)
         self._built: dict[tuple[str, str], tuple[Choice, HttpProvider]] = {}
-        self._scripted: ScriptedProvider | None = None
+        self._scripted: Provider | None = None
         self._keys = KeyCommands()
         self._said: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -211,12 +216,13 @@ class Providers:
         preset = choice.preset
         if preset.compact or not self._catalog.is_wanting(preset, model):
             return
-        ask = partial(facts, preset, model, provider.fetch)
+        ask = partial(_facts, preset, model, provider.fetch)
         task = asyncio.create_task(self._refreshed(preset, ask), name="catalog")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _refreshed(self, preset: Preset, ask: Ask) -> None:
+        await asyncio.sleep(_REFRESH_SECONDS)
         try:
             await self._catalog.refresh(preset, ask)
         except AgentFailure as problem:
@@ -230,12 +236,12 @@ class Providers:
             known = self._built[place] = (choice, HttpProvider(choice.preset, self._connections, choice.key))
         return known[1]
 
-    def _script(self) -> ScriptedProvider:
+    def _script(self) -> Provider:
         if self._scripted is None:
             path = self._environ.get("SMITH_SCRIPT", "")
             if not path:
                 raise failure(
                     "policy", "no_script", "The provider `scripted` needs SMITH_SCRIPT, the path of a script."
                 )
-            self._scripted = ScriptedProvider.of_file(Path(path))
+            self._scripted = _scripted(Path(path))
         return self._scripted

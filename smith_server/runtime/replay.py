@@ -55,23 +55,6 @@ def replayed(
     return Replayed(tuple(events), page.before)
 
 
-def as_events(session: Session, messages: Sequence[Message]) -> Iterator[Envelope]:
-    """Messages that are in memory, without the children; every turn but the running one is closed."""
-    replay = Replay(session.id)
-    for message in messages:
-        yield from replay.said(Said(message))
-    if replay.turn != session.turn:
-        yield from replay.rest()
-
-
-def newest(messages: Sequence[Message], limit: int) -> Sequence[Message]:
-    """The last turns, whole, with `limit` messages at least where there are as many."""
-    start = max(0, len(messages) - limit)
-    while start and turn_of(messages[start].id) == turn_of(messages[start - 1].id):
-        start -= 1
-    return messages[start:]
-
-
 class Replay:
     """One conversation, told message by message, children inside the calls that started them.
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smith_server.config import secrets
 from smith_server.core.compaction import Compaction
@@ -14,7 +14,6 @@ from smith_server.core.messages import Message
 from smith_server.core.space import Space
 from smith_server.core.todos import Todo
 from smith_server.policy.roles import Role
-from smith_server.proc.jobs import Jobs
 from smith_server.runtime.assemble import Assembler, Ways
 from smith_server.runtime.bus import Bus
 from smith_server.runtime.completion import Completion
@@ -30,8 +29,11 @@ from smith_server.runtime.session import Session
 from smith_server.runtime.sessions import Sessions, Stage
 from smith_server.runtime.standing import Standing, Standings
 from smith_server.store.holder import Holder
-from smith_server.store.search import Found
-from smith_server.tools.bash import Bash
+
+if TYPE_CHECKING:
+    from smith_server.proc.jobs import Jobs
+    from smith_server.store.search import Found
+    from smith_server.tools.bash import Bash
 
 BEAT_SECONDS = 25.0
 
@@ -60,7 +62,10 @@ class Services:
         self._in_background(self._beat(), "heartbeat")
 
     async def close(self, reason: str = "") -> None:
-        """Stop every turn, store what happened, end every child."""
+        """Stop every turn, store what happened, end every child.
+
+        Raises persistence/`not_stored`, when all that is done, for what the store has not taken.
+        """
         await self.sessions.close(reason)
         await self.handles.tool.end_jobs()
         for task in list(self._tasks):
@@ -68,9 +73,13 @@ class Services:
         handles = self.handles
         await handles.tool.close()
         await self.bus.stop()
+        await self._journal.settled()
         await handles.conversation.release(self.sessions.names())
         await handles.model.close()
         await handles.persistence.close()
+        if self._journal.unsaved:
+            text = "The last part of this session could not be stored and is lost. Is the disk full?"
+            raise failure("persistence", "not_stored", text)
 
     async def edit_message(self, session: Session, name: str, text: str, expect: str = "") -> Message:
         """Give a stored message another text; see `store/messages.py`. Raises policy/`turn_active` or `read_only`."""
@@ -125,7 +134,7 @@ class Services:
         """What may stand at the `cursor` (code points) of a command line."""
         return await self.handles.command.complete(line, cursor, session, self)
 
-    def shell(self, session: Session) -> Bash:
+    def shell(self, session: Session) -> "Bash":
         """What runs a command for the person in a conversation."""
         return self._assembler.kit.shell_of_person(session)
 
@@ -150,7 +159,7 @@ class Services:
         """The plan of a conversation."""
         return await Todos(self.handles.persistence, session.id, "", session.emit).list()
 
-    def jobs(self, session: Session) -> Jobs:
+    def jobs(self, session: Session) -> "Jobs":
         """The commands of a conversation that run in the background."""
         return self.handles.tool.jobs(session.id)
 
@@ -171,7 +180,7 @@ class Services:
         """What the project of a conversation remembers; None without a project that has an identity."""
         return await self._assembler.memory(session.root)
 
-    async def search(self, words: str, root: Path | None) -> Found:
+    async def search(self, words: str, root: Path | None) -> "Found":
         """What is stored and holds these words, in a project or anywhere (None)."""
         project = (await self._assembler.scope(root)).project_id if root is not None else ""
         return await self.library.search(words, project, root)

@@ -161,9 +161,11 @@ class Session:
         self._attached.append(text)
 
     def _with_attached(self, prompt: Prompt) -> Prompt:
-        attached, self._attached = self._attached, []
-        texts = [prompt.attached, *attached] if prompt.attached else attached
-        return structs.replace(prompt, attached="\n\n".join(texts)) if attached else prompt
+        carried, self._attached = "\n\n".join(self._attached), []
+        if not carried:
+            return prompt
+        attached = f"{prompt.attached}\n\n{carried}" if prompt.attached else carried
+        return structs.replace(prompt, attached=attached, carried=carried)
 
     def hold(self, prompts: Iterable[tuple[str, Prompt]]) -> None:
         """Put back prompts that waited when an earlier process ended; they run before the next one."""
@@ -279,6 +281,8 @@ class Session:
         return tuple(dropped)
 
     def _drop(self, placed: Ticket) -> None:
+        if placed.prompt.carried:
+            self._attached.insert(0, placed.prompt.carried)
         self.emit(PromptDropped(id=placed.id, text=placed.prompt.text))
         placed.done.set_result(TurnOutcome("", "cancelled"))
 

@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import structs
 
 from smith_server.config.layers import unenforced
 from smith_server.core.cancel import CancelToken
 from smith_server.core.conversation import Conversation
-from smith_server.core.errors import AgentError, failure
+from smith_server.core.errors import AgentError, AgentFailure, failure
 from smith_server.core.events import (
     ConversationChanged,
     Envelope,
@@ -18,23 +20,29 @@ from smith_server.core.events import (
     SessionStopped,
     TodosUpdated,
 )
+from smith_server.core.late import late
 from smith_server.core.scope import TurnInput
 from smith_server.core.todos import Todo
 from smith_server.runtime.assemble import Assembler
 from smith_server.runtime.bus import Bus
 from smith_server.runtime.conversations import Opened, Standing
-from smith_server.runtime.following import Following
 from smith_server.runtime.handles import Handles
 from smith_server.runtime.journal import Journal
 from smith_server.runtime.library import Library
 from smith_server.runtime.line import Prompt
 from smith_server.runtime.options import Options
-from smith_server.runtime.replay import Replayed, replayed
 from smith_server.runtime.repositories import Todos
 from smith_server.runtime.session import Session
 from smith_server.store.lease import Lease, facts
 
+if TYPE_CHECKING:
+    from smith_server.runtime.following import Following
+    from smith_server.runtime.replay import Replayed
+
 T = TypeVar("T")
+
+_following: "Callable[..., Following]" = late("smith_server.runtime.following:Following")
+_replayed: "Callable[..., Replayed]" = late("smith_server.runtime.replay:replayed")
 
 _STANDING_SECONDS = 0.25
 _TRIES = 3
@@ -63,7 +71,9 @@ class Sessions:
         self._current: dict[Path, str] = {}
         self._lock = asyncio.Lock()
         self._warned: set[str] = set()
-        self._following = Following(stage.handles.persistence, stage.bus.emit)
+        self._first = options.conversation
+        self._following: Following | None = None
+        """Made when something is looked at."""
 
     def all(self) -> Iterable[Session]:
         """Those that are open."""
@@ -86,11 +96,30 @@ class Sessions:
                 await self._stage.journal.begin(name)
                 await self._put_away(known)
                 known = None
+            if known is None and not name and self._first:
+                return await self._begin(root)
             if known is None:
                 opened = await self._shelf.open(name, root, resume=self._resumes(root), here=here)
                 return await self._start(opened)
             self._current[known.root] = name
             return known
+
+    async def _begin(self, root: Path) -> Session:
+        """Open the conversation that this process was started for, the current one of `root` whatever its own is.
+
+        Where it cannot be opened, what would be without it begins, with a word about that.
+        """
+        name, self._first = self._first, ""
+        try:
+            opened = await self._shelf.open(name, root, resume=True)
+        except AgentFailure as problem:
+            if problem.error.code not in ("not_found", "root_gone"):
+                raise
+            opened = await self._shelf.open("", root, resume=self._resumes(root))
+            opened = structs.replace(opened, notes=(*opened.notes, problem.error.message))
+        session = await self._start(opened)
+        self._current[root] = session.id
+        return session
 
     def _resumes(self, root: Path) -> bool:
         asked = self._options.resume
@@ -182,7 +211,7 @@ class Sessions:
         session.emit(ConversationChanged(change="rewritten"))
         return result
 
-    async def replay(self, session: Session, before: str, limit: int) -> Replayed:
+    async def replay(self, session: Session, before: str, limit: int) -> "Replayed":
         """The newest `limit` messages in front of the message `before` ("" for all) as events; see `Page`.
 
         Exact: with what is told after this returns nothing is missing and nothing comes twice.
@@ -194,7 +223,8 @@ class Sessions:
             if bus.marks == marks:
                 break
         untold = [each for each in bus.untold() if each.conversation == session.id]
-        return replayed(session, page, untold, self._following.seen(session.id), is_newest=not before)
+        seen = self._following.seen(session.id) if self._following is not None else None
+        return _replayed(session, page, untold, seen, is_newest=not before)
 
     def lost(self, conversation: str, error: AgentError) -> Session | None:
         """Another process has taken a conversation over: stop what runs of it, at once. The caller awaits `fail`."""
@@ -205,7 +235,8 @@ class Sessions:
 
     async def close(self, reason: str) -> None:
         """Stop every turn."""
-        self._following.stop()
+        if self._following is not None:
+            self._following.stop()
         await asyncio.gather(*(session.close(reason) for session in self._open.values()))
         for session in self._open.values():
             self.post(session.id, SessionStopped(reason=reason))
@@ -253,7 +284,8 @@ class Sessions:
         await self._stage.bus.told()
         self._stage.journal.look_on(session.id)
         self._stage.assembler.keeping.forget(session.id)
-        self._following.leave(session.id)
+        if self._following is not None:
+            self._following.leave(session.id)
         del self._open[session.id]
         self._current = {root: name for root, name in self._current.items() if name != session.id}
 
@@ -286,6 +318,8 @@ class Sessions:
         if opened.holder is not None:
             assert opened.cursor is not None, "what is looked at is followed"
             self._stage.journal.look_on(session.id)
+            if self._following is None:
+                self._following = _following(self._stage.handles.persistence, self._stage.bus.emit)
             self._following.follow(session, opened.cursor, opened.running)
         elif opened.lease is not None:
             self._stage.journal.write(opened.lease)

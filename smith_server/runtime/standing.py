@@ -17,7 +17,9 @@ from smith_server.core.events import (
     RequestRetried,
     RequestStarted,
     SessionFailed,
+    SessionStarted,
     SessionStopped,
+    TodosUpdated,
     TurnCancelled,
     TurnCancelRequested,
     TurnCompleted,
@@ -34,7 +36,8 @@ class Standing(Struct):
 
     `model` and `provider` are those of its last request, `usage` that of its last turn, `context` the size of its last
     request in tokens, `cost` what it has cost in US dollars, None where that is not known. `questions` are those that
-    wait for a person, by id. `partial` are the words of messages that are not whole yet, by child and message.
+    wait for a person, by id. `partial` are the words of messages that are not whole yet, by child and message. `plan`
+    is the last event that told of one.
     """
 
     state: str = IDLE
@@ -45,9 +48,12 @@ class Standing(Struct):
     cost: float | None = None
     questions: dict[str, Envelope] = {}
     partial: dict[tuple[str, str], list[Envelope]] = {}
+    plan: Envelope | None = None
 
     def late(self) -> Iterator[Envelope]:
-        """What somebody who comes late needs besides the messages: half-told ones, then open questions."""
+        """What somebody who comes late needs besides the messages: the plan, half-told ones, open questions."""
+        if self.plan is not None:
+            yield self.plan
         for pieces in self.partial.values():
             yield from pieces
         yield from self.questions.values()
@@ -83,6 +89,7 @@ class Standings:
                 standing.partial = {key: each for key, each in standing.partial.items() if key[0] != envelope.job}
         if not envelope.job:
             _see(standing, envelope)
+            _see_plan(standing, envelope)
 
 
 def _grow(standing: Standing, envelope: Envelope) -> None:
@@ -97,6 +104,14 @@ def _grow(standing: Standing, envelope: Envelope) -> None:
         )
     else:
         pieces.append(envelope)
+
+
+def _see_plan(standing: Standing, envelope: Envelope) -> None:
+    match envelope.event:
+        case SessionStarted() | TodosUpdated(todos=()):
+            standing.plan = None
+        case TodosUpdated():
+            standing.plan = envelope
 
 
 def _see(standing: Standing, envelope: Envelope) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 from msgspec import Struct
 
-from smith_server.store.search import rebuild_message_search_index
+from smith_server.core.late import late
 from smith_server.store.transaction import transaction
 
 APPLICATION_ID = 0x536D5374
@@ -27,7 +27,7 @@ class Step(Struct, frozen=True):
 def known_steps() -> tuple[Step, ...]:
     """The steps of this version of the program; their number is the schema version."""
     files = sorted((Path(__file__).parent / "migrations").glob("*.sql"))
-    then = {"0002_search_and_notes": rebuild_message_search_index}
+    then = {"0002_search_and_notes": late("smith_server.store.search:rebuild_message_search_index")}
     return tuple(Step(file.stem, file.read_text("utf-8"), then.get(file.stem)) for file in files)
 
 

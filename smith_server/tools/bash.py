@@ -14,6 +14,7 @@ from smith_server.proc.live import Live
 from smith_server.proc.living import Process
 from smith_server.proc.output import Output
 from smith_server.proc.run import CANCEL_GRACE, Command, Outcome
+from smith_server.tools.limits import Limits
 from smith_server.tools.output import MODEL_BYTES, head_of, shorten, visible
 from smith_server.tools.text import text_of
 
@@ -27,14 +28,6 @@ class BashArguments(Struct, frozen=True, forbid_unknown_fields=True):
     background: bool = False
 
 
-class Limits(Struct, frozen=True):
-    """What bounds commands: seconds after which one goes on in the background, jobs at once, bytes that are kept."""
-
-    seconds: float = 120.0
-    jobs: int = 10
-    keep: int = 262_144
-
-
 class Bash:
     """Runs commands of the model as jobs of `owner`."""
 
@@ -43,7 +36,7 @@ class Bash:
     args: type[Struct] = BashArguments
 
     def __init__(self, jobs: Jobs, owner: Owner, limits: Limits) -> None:
-        self.text = f"{text_of(__file__)} After {limits.seconds:g} s without a timeout it goes on in the background."
+        self.text = f"{text_of(__file__)} {limits.told}"
         self._jobs = jobs
         self._owner = owner
         self._limits = limits

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import Struct
 
 from smith_server.core.editor import Editor
+from smith_server.core.late import late
 from smith_server.core.tool import ToolContext, ToolResult
-from smith_server.policy.denied import denied_paths
-from smith_server.proc.looking import Lookout
 
 if TYPE_CHECKING:
     from smith_server.codebase.explorer import Explorer
     from smith_server.codebase.index import Index
+    from smith_server.proc.looking import Lookout
+
+_denied: Callable[..., Callable[[str], bool] | None] = late("smith_server.policy.denied:denied_paths")
 
 
 class Known:
@@ -39,10 +41,10 @@ class Known:
 class Around(Struct, frozen=True):
     """What one turn explores with: programs, editor, the rules of the person and where they count from.
 
-    `created` gives the files that the turn has made so far.
+    `lookout` gives what runs them, `created` the files that the turn has made so far.
     """
 
-    lookout: Lookout
+    lookout: "Callable[[], Lookout]"
     editor: Editor
     deny: Sequence[str]
     project: Path
@@ -70,7 +72,7 @@ class Exploring:
             from smith_server.codebase.ripgrep import Ripgrep  # noqa: PLC0415
 
             around = self._around
-            denied = denied_paths(around.deny, around.project, around.home)
-            ripgrep = Ripgrep(around.lookout)
+            denied = _denied(around.deny, around.project, around.home)
+            ripgrep = Ripgrep(around.lookout())
             self._explorer = Explorer(ripgrep, around.editor, denied, around.created, around.known.index())
         return self._explorer

@@ -10,11 +10,13 @@ import ssl
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smith_server import __version__
 from smith_server.core.errors import ToolRefusal
-from smith_server.tools.web_address import Target
+
+if TYPE_CHECKING:
+    from smith_server.tools.web_address import Target
 
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 30.0
@@ -34,7 +36,7 @@ class Wire:
         self._trusted: ssl.SSLContext | None = None
 
     @asynccontextmanager
-    async def __call__(self, target: Target, addresses: Sequence[str]) -> AsyncIterator["Answer"]:
+    async def __call__(self, target: "Target", addresses: Sequence[str]) -> AsyncIterator["Answer"]:
         core = _httpcore()
         url = core.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
         headers = {"Host": target.authority, **_HEADERS}

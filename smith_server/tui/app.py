@@ -5,18 +5,22 @@ import os
 import signal
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
 from msgspec import Struct
 from rich.text import Text
 
-from smith_server.core.events import Envelope
+from smith_server.core.errors import AgentFailure
+from smith_server.core.events import ConversationChanged, Envelope
+from smith_server.runtime.commands.result import Result
 from smith_server.runtime.completion import Completion
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 from smith_server.tui import kitty, shm, spinner, status, theme
 from smith_server.tui.approval import Panel
+from smith_server.tui.beside import Beside
 from smith_server.tui.blocks import draw
 from smith_server.tui.curtain import Curtain
 from smith_server.tui.entry import Entry, Reader
@@ -64,6 +68,9 @@ class TerminalSession:
         self._above: list[Text] = []
         self._is_closed = False
         self._clears = False
+        self._is_stale = False
+        self._showing = asyncio.Lock()
+        self._beside = Beside(lambda error: self._talk.failed(error), self.changed)
         self._began = 0.0
         self._ticking: asyncio.TimerHandle | None = None
         self._curtain = Curtain(self._tty, self.changed, is_able=False)
@@ -81,6 +88,10 @@ class TerminalSession:
         """The conversation that is shown."""
         return self._talk.session
 
+    async def load(self) -> None:
+        """Read what there is to show of the conversation; comes before `run`."""
+        await self._talk.replay()
+
     async def run(self) -> None:
         """Talk until the person leaves or the terminal is gone."""
         shm.sweep()
@@ -96,7 +107,10 @@ class TerminalSession:
         if envelope.conversation != self.session.id:
             return
         was_running = self._talk.shown.running
-        self._talk.shown.take(envelope)
+        self._talk.take(envelope)
+        if isinstance(envelope.event, ConversationChanged) and envelope.event.change == "rewritten":
+            self._is_stale = True
+            self._beside.begin(self._show())
         if not self._is_closed:
             self._curtain.take(envelope)
             self._give_back()
@@ -179,14 +193,14 @@ class TerminalSession:
         if self.asks() or (self.is_asked() and not self._entry.text):
             self.answer("no")
         elif self._talk.busy:
-            self._talk.cancel()
+            self._cancel()
         else:
             self._entry.clear()
 
     def interrupt(self) -> None:
         match self._presses.press(self._now(), runs=self._talk.busy, is_empty=not self._entry.text):
             case "stop":
-                self._talk.cancel()
+                self._cancel()
             case "clear":
                 self._entry.clear()
             case "leave":
@@ -216,7 +230,7 @@ class TerminalSession:
         self.changed()
 
     def show_transcript(self) -> None:
-        self._page("Conversation", self._talk.whole(), at_end=True)
+        self._beside.begin(self._show_transcript())
 
     def show_messages(self) -> None:
         self._page("Messages", self._talk.messages())
@@ -230,10 +244,32 @@ class TerminalSession:
         return await self._services.complete(line, cursor, self.session)
 
     def _open(self, session: Session) -> None:
-        self._talk = Talk(self._services, session, self._around.cwd, self.changed)
+        self._talk = Talk(self._services, session)
         self._talk_transcript = Transcript(self._talk.shown, self._painter, lead=1)
         self._curtain.stop()
-        self._talk.replay()
+
+    async def _show(self, session: Session | None = None) -> None:
+        """Show a conversation as it is stored; without one the same again, if its messages were changed."""
+        async with self._showing:
+            if session is None and not self._is_stale:
+                return
+            self._is_stale = False
+            rows = self._talk_transcript.finished(self._tty.size().columns)
+            if session is None or session.id == self.session.id:
+                self._rows.clear()
+                self._clears = True
+            else:
+                self._above += rows
+            self._open(session or self.session)
+            await self._talk.replay()
+        self.changed()
+
+    async def _show_transcript(self) -> None:
+        self._page("Conversation", await self._talk.whole(), at_end=True)
+
+    def _cancel(self) -> None:
+        """Stop the turn and empty the line."""
+        self._beside.begin(self.session.cancel())
 
     def _begin(self) -> None:
         settings = self._services.handles.config.settings(self.session.root)
@@ -264,20 +300,37 @@ class TerminalSession:
         if text.lower() in _LEAVING:
             self.leave()
         elif text.startswith("/") and not text.startswith("//"):
-            self._talk.begin(self._command(text))
+            self._beside.begin(self._command(text))
         else:
-            self._talk.send(text.removeprefix("/") if text.startswith("//") else text)
+            self._beside.begin(self._send(text.removeprefix("/") if text.startswith("//") else text))
+
+    async def _send(self, text: str) -> None:
+        try:
+            await self._look_again()
+            await self._talk.send(text, self._around.cwd())
+        except AgentFailure:
+            self._talk.shown.returned.append(text)
+            self._give_back()
+            raise
+
+    async def _look_again(self) -> None:
+        """Somebody else may write the conversation by now, or nobody any more."""
+        session = await self._services.sessions.get(self.session.id, self.session.root)
+        if session is not self.session:
+            await self._show(session)
 
     async def _command(self, line: str) -> None:
-        result = await self._talk.command(line)
+        with suppress(AgentFailure):
+            await self._look_again()
+        result: Result = await self._services.run_line(line, self.session)
+        await self._services.bus.told()
+        chosen = self._services.sessions.known(str(result.data.get("conversation", "")))
+        await self._show(None if chosen is self.session else chosen)
+        self._talk.answered(line, result)
         if result.page:
             self._page(result.title, result.page.split("\n"))
         if result.data.get("quit"):
             self.leave()
-        chosen = self._services.sessions.known(str(result.data.get("conversation", "")))
-        if chosen is not None and chosen is not self.session:
-            self._above += self._talk_transcript.finished(self._tty.size().columns)
-            self._open(chosen)
 
     def _give_back(self) -> None:
         """Prompts that will not run are typed again, where nothing else is."""
@@ -332,7 +385,7 @@ class TerminalSession:
         settings = self._services.handles.config.settings(self.session.root)
         model = self._talk.shown.model or self.session.model or settings.default_model or ""
         role = self._services.role(self.session).name
-        return status.Facts(model, role, settings.approval.mode, _shortened(self.session.root))
+        return status.Facts(model, role, settings.approval.mode, status.shortened(self.session.root))
 
     def _tick(self) -> None:
         """Draw again in a moment while something moves."""
@@ -344,10 +397,3 @@ class TerminalSession:
     def _ticked(self) -> None:
         self._ticking = None
         self.changed()
-
-
-def _shortened(folder: Path) -> str:
-    try:
-        return f"~/{folder.relative_to(Path.home())}".removesuffix("/.")
-    except (ValueError, RuntimeError):
-        return str(folder)

@@ -10,7 +10,9 @@ from msgspec import Struct, field
 
 from smith_server.core import events as on
 from smith_server.core.events import Envelope
-from smith_server.core.messages import AssistantMessage, Usage
+from smith_server.core.messages import AssistantMessage, Usage, UserMessage
+from smith_server.core.todos import Todo
+from smith_server.tui import news
 from smith_server.tui.lines import Lines
 
 PROGRESS_CHARACTERS = 16384
@@ -32,7 +34,7 @@ class Prompt(Block, eq=False):
 
 
 class Notice(Block, eq=False):
-    """Something for the person that is no part of the conversation."""
+    """Something for the person that is no part of the conversation; a `quiet` one stands among the calls."""
 
     level: str = "info"
     text: str = ""
@@ -50,7 +52,7 @@ class Thinking(Words, eq=False):
 
 
 class Call(Block, eq=False):
-    """A tool call: what it is, what came out while it ran, what became of it."""
+    """A tool call: what it is, what came out while it ran, what children did `below` it, what became of it."""
 
     id: str = ""
     name: str = ""
@@ -58,6 +60,7 @@ class Call(Block, eq=False):
     title: str = ""
     status: Literal["running", "ok", "failed", "lost"] = "running"
     output: str = ""
+    below: str = ""
     summary: str = ""
     content: str = ""
     diff: str = ""
@@ -88,10 +91,16 @@ class Conversation:
         self.context = 0
         self.cost: float | None = None
         self.removed: list[Block] = []
+        self.title = ""
+        self.holder: dict[str, Any] = {}
+        self.plan: tuple[Todo, ...] = ()
+        self._compacting: Notice | None = None
         self._messages: dict[str, list[Words]] = {}
         self._open: list[str] = []
         self._calls: dict[str, Call] = {}
+        self._jobs: dict[str, Call] = {}
         self._last: Block | None = None
+        self._prompt: str | None = None
 
     def take(self, envelope: Envelope) -> None:
         """Take an event in; one of a child changes only what a person should see of it."""
@@ -113,6 +122,9 @@ class Conversation:
             self._add(Notice(level=level, text=text))
 
     def _of_child(self, envelope: Envelope) -> None:
+        call = self._jobs.get(envelope.parent) if envelope.parent else self._calls.get(envelope.call)
+        if call is not None:
+            self._jobs[envelope.job] = call
         match envelope.event:
             case on.ApprovalAsked() as event:
                 self._asked(event, envelope.role)
@@ -121,8 +133,9 @@ class Conversation:
             case on.EditWaiting() as event:
                 self._edit_waits(event)
             case on.CallStarted() as event:
-                if call := self._calls.get(envelope.call):
-                    call.output = _tail(f"{call.output}{envelope.role or 'child'}: {event.name} {event.title}\n")
+                if call is not None:
+                    line = f"{envelope.role or 'child'}: {event.name} {event.title}".rstrip() + "\n"
+                    call.output, call.below = _tail(call.output + line), _tail(call.below + line)
 
     def _add(self, block: Block) -> None:
         self._end_words()
@@ -141,9 +154,23 @@ class Conversation:
             self._open.append(message)
         last.body.append(text)
 
+    def _opened(self, event: on.SessionStarted) -> None:
+        self.title, self.holder = event.title, event.holder
+
+    def _changed(self, event: on.ConversationChanged) -> None:
+        match event.change:
+            case "renamed":
+                self.title = event.title
+            case "released":
+                self.holder = {}
+                self.notice("info", news.RELEASED)
+            case "deleted":
+                self.notice("warning", news.DELETED)
+
     def _turn_started(self, event: on.TurnStarted) -> None:
         self._unqueue(event.queued, "" if event.queued else event.text)
         self.running, self.status, self.usage = True, "thinking", Usage()
+        self._prompt = event.text
         self._add(Prompt(text=event.text))
 
     def _queued(self, event: on.PromptQueued) -> None:
@@ -191,6 +218,8 @@ class Conversation:
     def _message_added(self, event: on.MessageAdded) -> None:
         """Deltas have shown the text already; where some were missed the whole message puts it right."""
         message = event.message
+        if isinstance(message, UserMessage):
+            self._heard(message)
         if not isinstance(message, AssistantMessage) or not message.text:
             return
         shown = [words for words in self._messages.get(message.id, []) if type(words) is Words]
@@ -198,6 +227,13 @@ class Conversation:
             self._grow(Words, message.id, message.text)
         elif len(shown) == 1 and shown[0].body.text != message.text:
             shown[0].body = Lines(message.text)
+
+    def _heard(self, message: UserMessage) -> None:
+        """The prompt itself was shown when its turn began; what else was said comes in the middle of the turn."""
+        if message.text == self._prompt:
+            self._prompt = None
+        elif message.text and not message.aside:
+            self._add(Prompt(text=message.text))
 
     def _call_started(self, event: on.CallStarted) -> None:
         self.status = "tool"
@@ -234,6 +270,29 @@ class Conversation:
     def _edit_waits(self, event: on.EditWaiting) -> None:
         self.note = f"an edit of {event.path} waits for you: {event.reason}"
 
+    def _happened(self, event: on.Event) -> None:
+        self.notice("quiet", news.said(event))
+
+    def _compaction_started(self, event: on.CompactionStarted) -> None:
+        self._compacting = Notice(False, "quiet", news.COMPACTING)
+        self._add(self._compacting)
+
+    def _compacted(self, event: on.ContextCompacted) -> None:
+        if self._compacting is None:
+            self._happened(event)
+        else:
+            self._end_compacting(news.said(event))
+
+    def _end_compacting(self, text: str) -> None:
+        if self._compacting is not None:
+            self._compacting.text, self._compacting.settled = text, True
+            self._compacting = None
+
+    def _planned(self, event: on.TodosUpdated) -> None:
+        if event.todos != self.plan:
+            self.plan = event.todos
+            self.notice("quiet", news.plan(event.todos))
+
     def _used(self, event: on.UsageUpdated) -> None:
         self.usage, self.context, self.cost = event.turn_usage, event.context, event.cost
 
@@ -251,12 +310,13 @@ class Conversation:
 
     def _end(self, status: Status, usage: Usage | None = None) -> None:
         self._end_words()
+        self._end_compacting(news.NOT_COMPACTED)
         for call in self._calls.values():
             if call.status == "running":
                 call.status, call.settled = "lost", True
         for approval in self.asking:
             _settle(approval, "withdrawn")
-        self.asking, self._calls, self._messages, self._open = [], {}, {}, []
+        self.asking, self._calls, self._jobs, self._messages, self._open = [], {}, {}, {}, []
         self.running, self.status, self.note = False, status, ""
         self.usage = usage or self.usage
 
@@ -298,6 +358,8 @@ def _tail(text: str) -> str:
 
 
 _HANDLERS: dict[type[on.Event], Callable[[Conversation, Any], None]] = {
+    on.SessionStarted: Conversation._opened,
+    on.ConversationChanged: Conversation._changed,
     on.TurnStarted: Conversation._turn_started,
     on.PromptQueued: Conversation._queued,
     on.PromptEdited: Conversation._edited,
@@ -314,6 +376,12 @@ _HANDLERS: dict[type[on.Event], Callable[[Conversation, Any], None]] = {
     on.ApprovalAsked: Conversation._asked,
     on.ApprovalAnswered: Conversation._answered,
     on.EditWaiting: Conversation._edit_waits,
+    on.ResponseContinued: Conversation._happened,
+    on.CompactionStarted: Conversation._compaction_started,
+    on.ContextCompacted: Conversation._compacted,
+    on.JobStarted: Conversation._happened,
+    on.JobEnded: Conversation._happened,
+    on.TodosUpdated: Conversation._planned,
     on.UsageUpdated: Conversation._used,
     on.Notice: Conversation._noticed,
     on.ErrorReported: Conversation._erred,

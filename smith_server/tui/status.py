@@ -1,6 +1,7 @@
 """The line below the input: model, role, mode, tokens, cost. And the one above it while something is waited for."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from msgspec import Struct
 from rich.text import Text
@@ -9,6 +10,7 @@ from smith_server.core.messages import Usage
 from smith_server.llm.pricing import in_dollars
 from smith_server.policy.roles import ROLES
 from smith_server.tui import spinner, theme
+from smith_server.tui.news import tokens
 from smith_server.tui.state import Conversation
 
 _SAID = {
@@ -32,11 +34,11 @@ class Facts(Struct, frozen=True):
 
 def bar(facts: Facts, conversation: Conversation, width: int) -> Text:
     """One line, what matters least last."""
-    parts = [facts.model, facts.role, facts.mode]
+    parts = ["read-only" if conversation.holder else "", facts.model, facts.role, facts.mode]
     if conversation.context:
-        parts.append(f"{short(conversation.context)} context")
-    if tokens := _tokens(conversation.usage):
-        parts.append(tokens)
+        parts.append(f"{tokens(conversation.context)} context")
+    if used := _used(conversation.usage):
+        parts.append(used)
     if conversation.cost:
         parts.append(in_dollars(conversation.cost))
     parts.append(facts.place)
@@ -59,11 +61,12 @@ def activity(conversation: Conversation, waiting: Sequence[str], seconds: float,
     return row
 
 
-def short(count: int) -> str:
-    """A number of tokens in few characters."""
-    if count < 1000:
-        return str(count)
-    return f"{count / 1000:.1f}k" if count < 1_000_000 else f"{count / 1_000_000:.1f}M"
+def shortened(folder: Path) -> str:
+    """A folder as people write it."""
+    try:
+        return f"~/{folder.relative_to(Path.home())}".removesuffix("/.")
+    except (ValueError, RuntimeError):
+        return str(folder)
 
 
 def _said(conversation: Conversation, waiting: Sequence[str]) -> str:
@@ -78,7 +81,7 @@ def _called(role: str) -> str:
     return f"{alias} ({role})" if alias else role
 
 
-def _tokens(usage: Usage) -> str:
+def _used(usage: Usage) -> str:
     if not usage.context and not usage.output:
         return ""
-    return f"{short(usage.context)} in, {short(usage.output)} out"
+    return f"{tokens(usage.context)} in, {tokens(usage.output)} out"

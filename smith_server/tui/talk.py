@@ -1,95 +1,103 @@
-"""The conversation behind the session: prompts, commands, questions and stops, in words of the runtime."""
+"""The conversation behind the session: what is stored of it, prompts, answers, in words of the runtime."""
 
-import asyncio
-from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
 
-from smith_server.core.errors import AgentFailure
+from smith_server.core.errors import AgentError
+from smith_server.core.events import Envelope, ErrorReported, Notice, PersistenceFailed
 from smith_server.core.messages import Message
 from smith_server.runtime.commands.result import Result
 from smith_server.runtime.line import Prompt
-from smith_server.runtime.replay import as_events, newest
+from smith_server.runtime.replay import Replayed
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
+from smith_server.store.lease import facts
+from smith_server.tui import news
 from smith_server.tui.blocks.draw import transcript
 from smith_server.tui.state import Conversation, folded
 
 _SHOWN_MESSAGES = 20
+_ALL_MESSAGES = 1 << 30
 _WIDTH = 80
+_WAYS = "/take-over and /fork"
+_TOLD_ONCE = Notice | ErrorReported | PersistenceFailed
+"""They are not stored, and so no part of what is replayed."""
 
 
 class Talk:
-    """One open conversation and what is shown of it. `on_change` is told when something has changed."""
+    """One open conversation and what is shown of it: nothing until `replay`."""
 
-    def __init__(self, services: Services, session: Session, cwd: Callable[[], Path], on_change: Callable[[], None]):
+    def __init__(self, services: Services, session: Session) -> None:
         self.services = services
         self.session = session
         self.shown = Conversation()
-        self._cwd = cwd
-        self._on_change = on_change
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._held: list[Envelope] | None = []
 
     @property
     def busy(self) -> bool:
         """Whether a turn runs or waits to."""
         return self.session.busy
 
-    def replay(self) -> None:
-        """Show the last turns of a conversation that was there before."""
-        messages = newest(self.session.talk.messages, _SHOWN_MESSAGES)
-        if count := len(self.session.talk.messages) - len(messages):
-            self.shown.notice("info", f"{count} earlier messages are not shown here; Alt-h shows them.")
-        for envelope in as_events(self.session, messages):
+    def take(self, envelope: Envelope) -> None:
+        """Take an event in."""
+        if self._held is None:
+            self.shown.take(envelope)
+        else:
+            self._held.append(envelope)
+
+    async def replay(self) -> None:
+        """Show the last turns of a conversation that was there before; what is told meanwhile is part of them."""
+        page = Replayed(())
+        try:
+            page = await self.services.sessions.replay(self.session, "", _SHOWN_MESSAGES)
+        finally:
+            self._show(page)
+
+    def _show(self, page: Replayed) -> None:
+        if page.before:
+            self.shown.notice("info", "What came before is stored and not shown here; Alt-h shows it.")
+        for envelope in self._told(page):
             self.shown.take(envelope)
         self.shown.queue = [(each.id, each.text) for each in self.session.waiting()]
+        held, self._held = self._held or [], None
+        for envelope in held:
+            if isinstance(envelope.event, _TOLD_ONCE):
+                self.shown.take(envelope)
+        if (holder := self.session.holder) is not None:
+            self.shown.holder = facts(holder)
+            self.shown.notice("warning", news.ELSEWHERE.format(holder.face or holder.holder.host, _WAYS))
 
-    def send(self, text: str) -> None:
-        """Send a prompt; it waits when a turn runs."""
-        self.begin(self._send(text))
+    def _told(self, page: Replayed) -> list[Envelope]:
+        return [*page.events, *self.services.standing(self.session.id).late()]
 
-    def cancel(self) -> None:
-        """Stop the turn and empty the line."""
-        self.begin(self.session.cancel())
+    async def send(self, text: str, cwd: Path) -> None:
+        """Send a prompt; it waits when a turn runs. Raises policy/`read_only`."""
+        await self.session.submit(Prompt(text, cwd=cwd))
 
     def answer(self, question: str, decision: str) -> None:
         """Answer a question, if it is still open."""
         if self.session.approvals.pending(question):
             self.session.approvals.answer(question, decision)
 
-    async def command(self, line: str) -> Result:
-        """Run a command line; what it says is shown, but for pages."""
-        result: Result = await self.services.run_line(line, self.session)
+    def failed(self, error: AgentError) -> None:
+        """Show what went wrong, with the way out where there is one."""
+        ways = f" {_WAYS} do that." if error.code == "read_only" else ""
+        self.shown.notice("error", f"{error.message}{ways}")
+
+    def answered(self, line: str, result: Result) -> None:
+        """Show what a command line said, but for pages."""
         if result.error is not None:
             self.shown.answer_command(line, result.error.message, "error")
         elif result.text:
             self.shown.answer_command(line, result.text)
-        return result
 
-    def whole(self) -> list[str]:
+    async def whole(self) -> list[str]:
         """Every line of the conversation, nothing left out."""
-        messages = self.session.talk.messages
-        return transcript(folded(list(as_events(self.session, messages))).blocks, _WIDTH)
+        page = await self.services.sessions.replay(self.session, "", _ALL_MESSAGES)
+        return transcript(folded(self._told(page)).blocks, _WIDTH)
 
     def messages(self) -> list[str]:
         """The messages as they are stored: id, who, what."""
         return [line for message in self.session.talk.messages for line in _described(message)]
-
-    def begin(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Do something beside the keys; what goes wrong is shown."""
-        task = asyncio.ensure_future(self._guarded(work))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _guarded(self, work: Coroutine[Any, Any, Any]) -> None:
-        try:
-            await work
-        except AgentFailure as problem:
-            self.shown.notice("error", problem.error.message)
-        self._on_change()
-
-    async def _send(self, text: str) -> None:
-        await self.session.submit(Prompt(text, cwd=self._cwd()))
 
 
 def _described(message: Message) -> list[str]:

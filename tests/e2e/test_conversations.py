@@ -215,7 +215,7 @@ async def test_a_conversation_of_another_root_works_there_or_moves_here(world: W
     await other.run("smith.turn", text="three", conversation=name)
     assert str(world.root) in (await other.event("tool_call_finished", turn="t000003"))["content"]
     said = [
-        each["text"] for each in (await other.run("smith.inspect", conversation=name))["messages"] if "text" in each
+        each["content"].get("text", "") for each in (await other.run("smith.inspect", conversation=name))["messages"]
     ]
     assert "three" in said
     assert [text for text in said if text.startswith("[This conversation was moved from ")] != []
@@ -236,3 +236,32 @@ async def test_a_conversation_whose_folder_is_gone_says_so_and_can_be_moved(worl
         assert await refused(other, "smith.conversations", op=op, conversation=name) == ("policy", "root_gone")
     moved = await conversations(other, "load", conversation=name, here=True)
     assert (moved["root"], moved["events"][0]["text"]) == (str(world.root), "one")
+
+
+async def test_a_server_goes_on_with_the_conversation_that_it_was_started_for_wherever_that_belongs(
+    world: World,
+) -> None:
+    world.script(GOOD, loop=True)
+    first = await world.server()
+    name = (await first.run("smith.turn", text="one"))["conversation"]
+    fresh = (await conversations(first, "new"))["conversation"]
+    await first.run("smith.turn", text="two")
+    await first.stop()
+    home, elsewhere = world.root, world.home / "other"
+    (elsewhere / ".git").mkdir(parents=True)
+    for root, resume, expected in ((home, "project", fresh), (home, name, name), (elsewhere, name, name)):
+        world.root = root
+        client = await world.server(initializationOptions={"resume": resume})
+        loaded = await conversations(client, "load")
+        assert (loaded["conversation"], loaded["root"]) == (expected, str(home))
+        assert (await client.run("smith.turn", text="on"))["conversation"] == expected
+        await client.stop()
+
+
+async def test_a_server_that_was_started_for_what_is_not_stored_begins_anew_and_says_so(world: World) -> None:
+    world.script(GOOD, loop=True)
+    client = await world.server(initializationOptions={"resume": "nothing"})
+    await client.run("smith.turn", text="one")
+    assert "no conversation 'nothing'" in (await client.event("notice"))["text"]
+    await client.run("smith.turn", text="two")
+    assert len((await conversations(client, "list"))["conversations"]) == 1

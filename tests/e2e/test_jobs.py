@@ -127,6 +127,8 @@ async def test_a_plan_is_shown_kept_and_there_again_after_a_restart(world: World
     again = await world.server(initializationOptions={"resume": "project"})
     assert (await again.run("smith.slash", line="/todos"))["data"] == {"todos": plan}
     assert (await again.event("todos_updated"))["todos"] == plan
+    loaded = (await again.run("smith.conversations", op="load"))["events"]
+    assert [event["todos"] for event in loaded if event["kind"] == "todos_updated"] == [plan]
     world.script([{"text": "Well."}])
     await again.run("smith.turn", text="go on")
     assert (await again.run("smith.slash", line="/todos"))["data"] == {"todos": plan}

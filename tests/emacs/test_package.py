@@ -12,7 +12,7 @@ from tests.emacs import lisp
 pytestmark = pytest.mark.emacs
 
 FLOORS = (
-    "smith-json smith-label smith-options smith-part smith-protocol smith-ready smith-text smith-uri",
+    "smith-json smith-label smith-news smith-options smith-part smith-protocol smith-ready smith-text smith-uri",
     "smith-changes smith-diff smith-markdown smith-record smith-reload smith-rpc smith-sequence smith-input",
     "smith-pager smith-render smith-state smith-sync",
     "smith-block smith-buffers",

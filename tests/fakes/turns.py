@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 
 from smith_server.core.cancel import CancelToken
 from smith_server.core.messages import Call, Message, ToolSpec, Usage
-from smith_server.core.ports import Answer, Done, Question, Request, Verdict
+from smith_server.core.ports import Answer, Done, Question, Request, Verdict, Word
 from smith_server.core.scope import TurnInput
 from smith_server.core.tool import Effect, Preview, ToolContext, ToolResult
 from smith_server.runtime.unattended import NoEditor
@@ -28,9 +28,9 @@ class FakeInbox:
     def __init__(self, *texts: str) -> None:
         self.texts = list(texts)
 
-    def take(self) -> Sequence[str]:
+    def take(self) -> Sequence[Word]:
         texts, self.texts = self.texts, []
-        return texts
+        return [Word(text) for text in texts]
 
 
 class FakeApprover:

@@ -184,10 +184,8 @@ class TestServer:
 
         return until(reports)[0]
 
-    def respond(self, command: str, result: dict[str, Any]) -> None:
-        """Answers the oldest call of a command that was left open."""
-        for message in list(self.received):
-            if message["method"] == "workspace/executeCommand" and message["params"]["command"] == command:
-                self.send({"id": message["id"], "result": result})
-                return
-        raise AssertionError(f"no call of {command}")
+    def respond(self, command: str, result: dict[str, Any], which: int = 0) -> None:
+        """Answers a call of a command that was left open, the oldest one unless told otherwise."""
+        calls = [message for message in list(self.received) if message["method"] == "workspace/executeCommand"]
+        call = [each for each in calls if each["params"]["command"] == command][which]
+        self.send({"id": call["id"], "result": result})

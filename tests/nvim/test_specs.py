@@ -16,6 +16,7 @@ FLOORS = [
     ("edit", "reload", "client", "attach"),
     ("sequence", "session", "view"),
     ("keymaps", "chats", "slash", "complete"),
+    ("questions",),
     ("actions",),
     ("commands", "init", "health"),
 ]

@@ -4,7 +4,7 @@ import pytest
 
 from smith_server.core.events import DispatchFinished, Envelope, TurnCompleted, TurnFailed, TurnStarted
 from smith_server.core.messages import AssistantMessage, Call, Message, Text, ToolMessage, Usage, UserMessage
-from smith_server.runtime.replay import Replay, newest
+from smith_server.runtime.replay import Replay
 from smith_server.store.jobs import Job
 from smith_server.store.pages import Said, TurnFacts
 from smith_server.store.turns import TurnRow, TurnState
@@ -112,9 +112,3 @@ def test_a_child_of_which_nothing_is_known_is_told_as_far_as_it_goes() -> None:
         ("", "MessageAdded"),
         ("", "TurnCompleted"),
     ]
-
-
-def test_the_newest_turns_are_whole() -> None:
-    messages = [user(seq, f"t00000{turn}") for turn in (1, 2) for seq in (1, 2, 3)]
-    assert newest(messages, 1) == newest(messages, 3) == messages[3:]
-    assert newest(messages, 4) == newest(messages, 9) == messages

@@ -248,11 +248,12 @@ async def test_words_for_a_turn_that_is_cancelled_come_back(stage: Stage) -> Non
     assert [event.text for event in stage.events(PromptDropped)] == ["and this"]
 
 
-async def test_a_note_waits_for_the_next_request(stage: Stage) -> None:
+async def test_a_note_waits_for_the_next_request_and_is_not_shown(stage: Stage) -> None:
     stage.session.inbox.note("[late]")
     stage.provider.replies = [answer("well")]
     await (await stage.session.submit(Prompt("1"))).done
-    assert [message.text for message in stage.provider.requests[0].messages] == ["1", "[late]"]
+    asked = [message for message in stage.provider.requests[0].messages if isinstance(message, UserMessage)]
+    assert [(message.text, message.aside) for message in asked] == [("1", False), ("[late]", True)]
 
 
 async def test_work_that_no_turn_may_come_between_lets_prompts_wait(stage: Stage) -> None:

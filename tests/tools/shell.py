@@ -9,9 +9,10 @@ from smith_server.proc.guard import Guard
 from smith_server.proc.jobs import Job, Jobs, Owner
 from smith_server.proc.log import LogFolder
 from smith_server.proc.run import Processes
-from smith_server.tools.bash import Bash, Limits
+from smith_server.tools.bash import Bash
 from smith_server.tools.bash_kill import BashKill
 from smith_server.tools.bash_output import BashOutput
+from smith_server.tools.limits import Limits
 from tests.tools.calls import call
 
 

@@ -35,5 +35,8 @@ def as_envelope(body: dict[str, Any]) -> Envelope | None:
     else:
         event = msgspec.convert({"message": ""} | body if kind is events.RequestRetried else body, kind)
     return Envelope(
-        body["conversation"], body["turn"], event, body.get("job", ""), body.get("call", ""), body.get("role", "")
+        body["conversation"],
+        body["turn"],
+        event,
+        *(body.get(name, "") for name in ("job", "call", "role", "parent")),
     )

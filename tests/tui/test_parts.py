@@ -15,10 +15,11 @@ from smith_server.tui.approval import Panel
 from smith_server.tui.glyphs import GLYPHS, HEIGHT, WIDTH
 from smith_server.tui.input import input_rows
 from smith_server.tui.interrupt import Presses
+from smith_server.tui.news import tokens
 from smith_server.tui.pager import Pager
 from smith_server.tui.screen import Frame, Screen
 from smith_server.tui.state import Approval, Conversation
-from smith_server.tui.status import Facts, activity, bar, short
+from smith_server.tui.status import Facts, activity, bar
 from smith_server.tui.theme import Painter, depth
 from tests.tui.far import Far
 
@@ -252,7 +253,7 @@ def test_the_status_line_says_what_is_known_and_drops_what_has_no_room() -> None
     assert bar(facts, conversation, 30).plain == f"{whole[:29]}…"
     conversation.cost = 0.0123
     assert bar(facts, conversation, 80).plain.endswith(" · 1.5k in, 42 out · $0.0123 · ~/project")
-    assert [short(count) for count in (999, 1000, 2_500_000)] == ["999", "1.0k", "2.5M"]
+    assert [tokens(count) for count in (999, 1000, 2_500_000)] == ["999", "1.0k", "2.5M"]
 
 
 def test_the_sign_moves_unless_it_rains_or_a_person_is_waited_for() -> None:

@@ -180,7 +180,7 @@ def test_a_command_is_completed_with_tab_and_never_reaches_the_model(world: Worl
     with Terminal(world) as terminal:
         terminal.ready()
         terminal.types("/us")
-        terminal.sees("/usage  show the tokens")
+        terminal.sees("/usage  show what this conversation")
         terminal.presses("tab")
         terminal.sees("❯ /usage")
         terminal.presses("enter")

@@ -7,6 +7,8 @@ from smith_server.runtime.commands.result import Result
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 
+_MOST_DIGITS = 6
+
 
 async def new(rest: str, session: Session, services: Services) -> Result:
     """Begin a new conversation of the same project; it is the one that is resumed from now on."""
@@ -17,19 +19,13 @@ async def new(rest: str, session: Session, services: Services) -> Result:
 
 async def load(rest: str, session: Session, services: Services) -> Result:
     """Go on with a stored conversation, by its id or the beginning of it; `--here` lets it work in this folder."""
-    beginning = rest.removeprefix("--here").strip()
+    moves, beginning = _option("--here", rest)
     if not beginning:
         return await history("", session, services)
     _idle(session)
     name = (await services.library.find(beginning)).id
-    found = await services.sessions.get(name, session.root, here=rest.startswith("--here"))
+    found = await services.sessions.get(name, session.root, here=moves)
     return Result(f"Conversation {found.id}.", {"conversation": found.id})
-
-
-async def take_over(rest: str, session: Session, services: Services) -> Result:
-    """Go on here with a conversation that another process writes, unless a turn runs there."""
-    own = await services.sessions.take_over(session.id)
-    return Result("This conversation goes on here.", {"conversation": own.id})
 
 
 async def fork(rest: str, session: Session, services: Services) -> Result:
@@ -37,6 +33,12 @@ async def fork(rest: str, session: Session, services: Services) -> Result:
     _idle(session)
     copy = await services.sessions.fork(session.id)
     return Result(f"This is a copy of {session.id[:8]}.", {"conversation": copy.id})
+
+
+async def take_over(rest: str, session: Session, services: Services) -> Result:
+    """Go on here with this conversation, which another process writes; it is read-only there from then on."""
+    found = await services.sessions.take_over(session.id)
+    return Result("This conversation goes on here.", {"conversation": found.id})
 
 
 async def resume(rest: str, session: Session, services: Services) -> Result:
@@ -65,7 +67,7 @@ async def leave(rest: str, session: Session, services: Services) -> Result:
 
 async def history(rest: str, session: Session, services: Services) -> Result:
     """The stored conversations, newest first."""
-    if rest and not rest.isdigit():
+    if rest and not (rest.isascii() and rest.isdigit() and len(rest) < _MOST_DIGITS):
         raise failure("schema", "invalid_arguments", "usage: /history [n]")
     rows = await services.library.listed(session.root, int(rest or 20))
     if not rows:
@@ -132,6 +134,12 @@ async def compact(rest: str, session: Session, services: Services) -> Result:
         f"From {record.before:,} to {record.after:,} tokens: {steps}.",
         {"before": record.before, "after": record.after, "steps": list(record.steps)},
     )
+
+
+def _option(name: str, rest: str) -> tuple[bool, str]:
+    """Whether the first word is that option, and what follows."""
+    first, *left = rest.split(maxsplit=1) or [""]
+    return (True, left[0] if left else "") if first == name else (False, rest.strip())
 
 
 def _idle(session: Session) -> None:

@@ -1,15 +1,13 @@
-"""Command lines: a word that begins with `/`, and what it does. They never reach a model."""
+"""The commands by name: what each does, and what completes it. Loaded with the first command line."""
 
-import difflib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from smith_server.core.errors import AgentFailure, failure
 from smith_server.core.events import ConfigChanged
 from smith_server.runtime.commands import arguments, config, conversation, memory, shell, todos, views
 from smith_server.runtime.commands.result import Result
-from smith_server.runtime.completion import Candidate, Completion, fitting, words_before
+from smith_server.runtime.completion import Candidate
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 
@@ -34,7 +32,7 @@ COMMANDS: dict[str, Command] = {
     "help": Command("", "list the commands", lambda rest, session, services: _help()),
     "new": Command("", "begin a new conversation", conversation.new),
     "fork": Command("", "go on in a copy of this conversation", conversation.fork),
-    "take-over": Command("", "go on here with a conversation that is open elsewhere", conversation.take_over),
+    "take-over": Command("", "go on here with this conversation when it is open elsewhere", conversation.take_over),
     "load": Command(
         "[--here] <conversation>", "go on with another conversation", conversation.load, arguments.conversations
     ),
@@ -68,43 +66,12 @@ COMMANDS: dict[str, Command] = {
 }
 
 
-class Router:
-    """The service `command`."""
-
-    async def run(self, line: str, session: Session, services: Services) -> Result:
-        """Run `line`. What goes wrong is told in the result."""
-        word, *rest = line.strip().removeprefix("/").split(maxsplit=1) or [""]
-        try:
-            command = COMMANDS.get(word)
-            if command is None:
-                hint = f"{_near(word)} /help lists them; a prompt that begins with / is written with two."
-                raise failure("schema", "unknown_command", f"There is no command /{word}.{hint}")
-            return await command.run(rest[0] if rest else "", session, services)
-        except AgentFailure as problem:
-            return Result(error=problem.error)
-
-    async def complete(self, line: str, cursor: int, session: Session, services: Services) -> Completion:
-        """What may stand at the `cursor` (code points) of a line that begins with `/`; of any other nothing."""
-        name, *rest = words_before(line, cursor)
-        if not line.startswith("/") or line.startswith("//"):
-            return Completion(cursor, cursor)
-        if not rest:
-            return fitting(name, cursor, (Candidate(f"/{each}", COMMANDS[each].help) for each in COMMANDS))
-        command = COMMANDS.get(name.removeprefix("/"))
-        found = await command.complete(rest, session, services) if command is not None else ()
-        return fitting(rest[-1], cursor, found)
-
-    def names(self) -> tuple[str, ...]:
-        """The commands there are."""
-        return tuple(COMMANDS)
-
-
-def _near(word: str) -> str:
-    near = difflib.get_close_matches(word, COMMANDS, 1)
-    return f" Did you mean /{near[0]}?" if near else ""
-
-
 async def _help() -> Result:
     rows = [(f"/{name} {command.usage}".rstrip(), command.help) for name, command in COMMANDS.items()]
     width = max(len(name) for name, _ in rows)
     return Result("\n".join(f"{name:<{width}}  {text}" for name, text in rows))
+
+
+def commands() -> Mapping[str, Command]:
+    """The commands there are."""
+    return COMMANDS

@@ -37,8 +37,9 @@ async def usage(rest: str, session: Session, services: Services) -> Result:
 
 async def search(rest: str, session: Session, services: Services) -> Result:
     """Messages and memories that hold the words; `--all` looks beyond this project."""
-    everywhere = rest.startswith("--all")
-    words = rest.removeprefix("--all").strip()
+    first, *left = rest.split(maxsplit=1) or [""]
+    everywhere = first == "--all"
+    words = "".join(left) if everywhere else rest.strip()
     if not words:
         raise failure("schema", "invalid_arguments", "usage: /search [--all] <words>")
     found = await services.search(words, None if everywhere else session.root)

@@ -29,7 +29,8 @@ def plain(block: Call, width: int) -> list[str]:
         return [*lines, *label.last_lines(block.output, _LIVE)]
     if block.diff:
         return [*lines, *diff.plain(block.diff, _LIMIT)]
-    return [*lines, *label.last_lines(block.content or block.output, _LIMIT)]
+    whole = block.output if block.status == "lost" else block.below + block.content
+    return [*lines, *label.last_lines(whole, _LIMIT)]
 
 
 def rows(block: Call, width: int) -> list[Text]:

@@ -10,9 +10,11 @@ _WORK = (state.Approval, state.Call, state.Thinking)
 
 def gap(previous: state.Block | None, block: state.Block) -> int:
     """Blank lines in front of `block`; calls and thoughts in a row belong together."""
-    if previous is None or (isinstance(previous, _WORK) and isinstance(block, _WORK)):
-        return 0
-    return 1
+    return 0 if previous is None or (_is_work(previous) and _is_work(block)) else 1
+
+
+def _is_work(block: state.Block) -> bool:
+    return isinstance(block, _WORK) or (isinstance(block, state.Notice) and block.level == "quiet")
 
 
 def plain(block: state.Block, width: int) -> list[str]:

@@ -5,8 +5,8 @@ from rich.text import Text
 from smith_server.tui import theme
 from smith_server.tui.state import Notice
 
-_SIGN = {"info": "i", "warning": "!", "error": "✗"}
-_STYLE = {"info": theme.INFO, "warning": theme.WARNING, "error": theme.FAILED}
+_SIGN = {"info": "i", "quiet": "·", "warning": "!", "error": "✗"}
+_STYLE = {"info": theme.INFO, "quiet": theme.DETAIL, "warning": theme.WARNING, "error": theme.FAILED}
 
 
 def plain(block: Notice, width: int) -> list[str]:

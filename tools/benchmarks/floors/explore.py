@@ -39,7 +39,7 @@ QUERIES = ("config", "*.py", "cfgprs", "**/test_[a-c]*.py", "no_such_name")
 def explorer(known: Known | None = None) -> Exploring:
     """One turn's exploration."""
     home = Path.home()
-    return Exploring(Around(Lookout(), NoEditor(), (), home, home, tuple, known or Known(None)))
+    return Exploring(Around(Lookout, NoEditor(), (), home, home, tuple, known or Known(None)))
 
 
 async def said(tool: Tool, folder: Path, **arguments: Any) -> str:

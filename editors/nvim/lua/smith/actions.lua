@@ -9,15 +9,13 @@ local input = require('smith.view.input')
 local layout = require('smith.view.layout')
 local log = require('smith.log')
 local protocol = require('smith.protocol')
+local questions = require('smith.questions')
 local session = require('smith.session')
 local slash = require('smith.slash')
 
 local M = {}
 
----@return smith.Session of the current buffer
-local function here()
-  return session.get(session.root_of(api.nvim_get_current_buf()))
-end
+local here = session.here
 
 -- What was typed is never lost: it goes back where it came from when it did not arrive.
 ---@param chat smith.Chat
@@ -40,7 +38,7 @@ local function start_turn(self, chat, text, extra)
   if not connection then
     return give_back(chat, self, text, problem or '')
   end
-  local argument = { text = input.spoken(text) }
+  local argument = { text = input.spoken(text), conversation = self:shown_id() }
   argument.context = extra and context.on_wire(extra, connection:encoding()) or nil
   self.asked = self.asked + 1
   self:command(protocol.command.turn, argument, function(err, result)
@@ -62,7 +60,9 @@ local function submit(self, text, extra)
   local chat = chats.get(self)
   chat.sent = true
   if text:sub(1, 1) == '/' and text:sub(1, 2) ~= '//' then
-    slash.run(self, text, chat.buf)
+    slash.run(self, text, chat.buf, function()
+      layout.close(chat.buf)
+    end)
   else
     start_turn(self, chat, text, extra)
   end
@@ -123,6 +123,22 @@ function M.send(text, extra)
   layout.open(chat.buf, false)
   chat.input:remember(text)
   submit(self, text, extra or context.of_buffer(api.nvim_get_current_buf()) or chats.file_beside(self))
+end
+
+--- Says something to the turn that runs: it is heard with the next request to the model.
+---@param text string
+function M.steer(text)
+  local self = here()
+  if text == '' then
+    log.tell('there is nothing to say')
+    return
+  end
+  local argument = { text = text, conversation = self:shown_id() }
+  self:command(protocol.command.steer, argument, function(err)
+    if err then
+      give_back(chats.get(self), self, text, slash.message_of(err))
+    end
+  end, chats.get(self).buf)
 end
 
 ---@param extra smith.Context?
@@ -193,60 +209,7 @@ function M.cancel()
   end
 end
 
----@return smith.Session? one with an open question: of this buffer first
----@return string? id of its oldest question
-local function asking()
-  local all = session.all()
-  table.insert(all, 1, here())
-  for _, self in ipairs(all) do
-    local conversation = self:conversation()
-    if conversation and conversation.asking[1] then
-      return self, conversation.asking[1]
-    end
-  end
-end
-
----@param self smith.Session
----@param id string
----@param decision 'yes'|'no'|'always'|'quit'
----@param feedback string?
-local function answer(self, id, decision, feedback)
-  local argument = { id = id, decision = decision, feedback = feedback ~= '' and feedback or nil }
-  self:command(protocol.command.answer, argument, function(err)
-    if err then
-      log.tell('not answered: ' .. slash.message_of(err), 'error')
-    end
-  end, chats.get(self).buf)
-end
-
---- Answers the question under the cursor, else the oldest one that is open.
----@param decision 'yes'|'no'|'always'|'quit'
----@param feedback string?
-function M.answer(decision, feedback)
-  local chat = chats.of_buffer(api.nvim_get_current_buf())
-  local id = chat and chat:question_at_cursor()
-  local self = here()
-  if not id then
-    self, id = asking()
-  end
-  if not self or not id then
-    log.tell('nothing is asked')
-    return
-  end
-  answer(self, id, decision, feedback)
-end
-
-function M.yes()
-  M.answer('yes')
-end
-
-function M.no(feedback)
-  M.answer('no', feedback)
-end
-
-function M.always()
-  M.answer('always')
-end
+M.answer, M.yes, M.no, M.always = questions.answer, questions.yes, questions.no, questions.always
 
 --- Does something with the conversation that is shown, and shows the one that this leads to.
 ---@param op 'fork'|'delete'|'take_over'

@@ -54,6 +54,9 @@ local SUB = {
     actions.open()
   end,
   send = send,
+  steer = function(rest)
+    actions.steer(rest)
+  end,
   stop = function()
     actions.stop()
   end,

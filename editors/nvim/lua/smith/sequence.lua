@@ -46,6 +46,9 @@ local function supports(self, command)
   return connection ~= nil and connection:supports(command)
 end
 
+-- What is told while a conversation is loaded is part of what is loaded, but for these: they are not stored.
+local TOLD_ONCE = { notice = true, agent_error = true, persistence_error = true }
+
 -- The newest page comes first.
 ---@param result {events: table[], before: any}
 ---@return table[]
@@ -67,14 +70,29 @@ function Sequence:release()
 end
 
 ---@param self smith.Sequence
+local function tell_unstored(self)
+  for _, event in ipairs(self.held or {}) do
+    if TOLD_ONCE[event.kind] and event.seq and self.last and event.seq <= self.last then
+      self.session:take(event)
+    end
+  end
+end
+
+---@param self smith.Sequence
 ---@param err table?
 ---@param result any
 local function take_stored(self, err, result)
   if err then
+    -- The next prompt goes to another one.
+    local shown = self.session:conversation()
+    if shown and type(err.data) == 'table' and err.data.code == 'not_found' then
+      shown.gone = true
+    end
     log.tell('the conversation could not be loaded: ' .. tostring(err.message), 'warn')
   elseif result and result.conversation and result.events then
     self.session:load(result.conversation, with_note(result))
     self.last = type(result.seq) == 'number' and result.seq or nil
+    tell_unstored(self)
     self:tell_holder(result.holder)
   end
 end
@@ -93,8 +111,7 @@ function Sequence:load(done)
   self.held = self.held or {}
   self.loads = self.loads + 1
   local this = self.loads
-  local shown = self.session:conversation()
-  local argument = { op = 'load', conversation = shown and shown.id or nil }
+  local argument = { op = 'load', conversation = self.session:shown_id() }
   self.session:command(protocol.command.conversations, argument, function(err, result)
     if this == self.loads then
       take_stored(self, err, result)

@@ -65,6 +65,11 @@ function M.get(root)
   return self
 end
 
+---@return smith.Session of the current buffer
+function M.here()
+  return M.get(M.root_of(api.nvim_get_current_buf()))
+end
+
 ---@return smith.Session[]
 function M.all()
   return vim.tbl_values(sessions)
@@ -86,6 +91,13 @@ end
 ---@return smith.Conversation? the one that is shown
 function Session:conversation()
   return state.shown(self.state)
+end
+
+--- The id of the conversation that is shown; nil where the server has none of that name.
+---@return string?
+function Session:shown_id()
+  local shown = self:conversation()
+  return shown and not shown.gone and shown.id ~= '' and shown.id or nil
 end
 
 ---@return boolean

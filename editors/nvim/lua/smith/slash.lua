@@ -40,17 +40,26 @@ local function destination(result)
   return type(id) == 'string' and id or nil
 end
 
+---@param result table
+---@return boolean
+local function leaves(result)
+  return type(result.data) == 'table' and result.data.quit == true
+end
+
 --- Runs `line`. Where it leads to another conversation, that one is shown first and the answer stands in it.
 ---@param self smith.Session
 ---@param line string
 ---@param buf integer
-function M.run(self, line, buf)
-  self:command(protocol.command.slash, { line = line }, function(err, result)
+---@param leave fun() closes the chat
+function M.run(self, line, buf, leave)
+  local argument = { line = line, conversation = self:shown_id() }
+  self:command(protocol.command.slash, argument, function(err, result)
     local message = M.message_of(err)
     local answer = message and { error = { message = message } } or result or {}
     local id = destination(answer)
     if not id then
-      return show(self, line, answer)
+      show(self, line, answer)
+      return leaves(answer) and leave()
     end
     self:go_to(id, function()
       show(self, line, answer)

@@ -30,6 +30,11 @@ local M = {}
 ---@field cost number? US dollars of the whole conversation, where they are known
 ---@field open_messages table<string, true> messages of the request that runs
 ---@field holder table? the process that writes it when that is another one
+---@field gone boolean? the server knows it no more
+---@field jobs table<string, smith.Block> calls by the jobs of the children below them
+---@field prompt string? of the running turn, until the message that it became is told
+---@field plan {content: string, status: string}[]
+---@field compacting smith.Block? the line about a compaction that goes on
 
 ---@class smith.Block
 ---@field kind 'prompt'|'text'|'thinking'|'call'|'approval'|'notice'
@@ -60,6 +65,8 @@ function M.conversation(id)
     blocks = {},
     messages = {},
     calls = {},
+    jobs = {},
+    plan = {},
     approvals = {},
     asking = {},
     queue = {},
@@ -112,6 +119,9 @@ function M.reduce(state, event)
   local conversation = conversation_of(state, event)
   local changed = { conversation = conversation, blocks = {}, removed = {}, switched = switched }
   local handle = event.job and handlers.of_child[event.kind] or not event.job and handlers.of_turn[event.kind]
+  if event.job then
+    handlers.place(conversation, event)
+  end
   if handle then
     handle(conversation, event, changed)
   end

@@ -75,7 +75,7 @@ function M.render(block, width)
   elseif (block.diff or '') ~= '' then
     diff.add(lines, marks, block.diff, LIMIT)
   else
-    add_output(lines, marks, block.content or block.output, LIMIT)
+    add_output(lines, marks, block.status == 'lost' and block.output or block.below .. block.content, LIMIT)
   end
   return lines, marks, count
 end

@@ -18,12 +18,18 @@ local RENDERERS = {
 -- They belong together: no blank line between them.
 local WORK = { approval = true, call = true, thinking = true }
 
+---@param block smith.Block
+---@return boolean
+local function is_work(block)
+  return WORK[block.kind] or (block.kind == 'notice' and block.level == 'quiet')
+end
+
 --- Blank lines in front of `block`.
 ---@param previous smith.Block?
 ---@param block smith.Block
 ---@return integer
 function M.gap(previous, block)
-  if not previous or (WORK[previous.kind] and WORK[block.kind]) then
+  if not previous or (is_work(previous) and is_work(block)) then
     return 0
   end
   return 1

@@ -2,8 +2,8 @@
 
 local M = {}
 
-local SIGN = { info = 'i', warning = '!', error = '✗' }
-local GROUP = { info = 'SmithInfo', warning = 'SmithWarning', error = 'SmithFailed' }
+local SIGN = { info = 'i', quiet = '·', warning = '!', error = '✗' }
+local GROUP = { info = 'SmithInfo', quiet = 'SmithDetail', warning = 'SmithWarning', error = 'SmithFailed' }
 
 ---@param block smith.Block
 ---@param _width integer

@@ -21,7 +21,6 @@ local function drop_question(conversation, id)
 end
 
 function on.tool_call_started(conversation, event, changed)
-  record.end_thinking(conversation, changed)
   conversation.status = 'tool'
   conversation.calls[event.call_id] = record.add(conversation, changed, {
     kind = 'call',
@@ -31,19 +30,20 @@ function on.tool_call_started(conversation, event, changed)
     title = event.title or '',
     status = 'running',
     output = '',
+    below = '',
   })
 end
 
----@param call smith.Block
 ---@param text string
-local function add_output(call, text)
-  call.output = (call.output .. text):sub(-PROGRESS_BYTES)
+---@return string as much of its end as is kept
+local function tail(text)
+  return text:sub(-PROGRESS_BYTES)
 end
 
 function on.tool_call_progress(conversation, event, changed)
   local call = conversation.calls[event.call_id]
   if call then
-    add_output(call, event.text)
+    call.output = tail(call.output .. event.text)
     record.touch(changed, call)
   end
 end
@@ -98,10 +98,20 @@ child.approval_asked = on.approval_asked
 child.approval_answered = on.approval_answered
 child.edit_waiting = on.edit_waiting
 
+--- Finds the call of the conversation that the child of `event` works under, however deep.
+---@param conversation smith.Conversation
+---@param event table
+function M.place(conversation, event)
+  local deeper = (event.parent or '') ~= ''
+  local call = deeper and conversation.jobs[event.parent] or not deeper and conversation.calls[event.call] or nil
+  conversation.jobs[event.job] = call or conversation.jobs[event.job]
+end
+
 function child.tool_call_started(conversation, event, changed)
-  local call = conversation.calls[event.call]
+  local call = conversation.jobs[event.job]
   if call then
-    add_output(call, ('%s: %s %s\n'):format(event.role or 'child', event.name, event.title or ''))
+    local line = vim.trim(('%s: %s %s'):format(event.role or 'child', event.name, event.title or '')) .. '\n'
+    call.output, call.below = tail(call.output .. line), tail(call.below .. line)
     record.touch(changed, call)
   end
 end

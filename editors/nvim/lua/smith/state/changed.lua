@@ -7,6 +7,7 @@ local M = {}
 ---@param block smith.Block
 ---@return smith.Block
 function M.add(conversation, changed, block)
+  M.end_thinking(conversation, changed)
   table.insert(conversation.blocks, block)
   table.insert(changed.blocks, block)
   return block
@@ -42,6 +43,20 @@ function M.notice(conversation, changed, level, text)
     return
   end
   M.add(conversation, changed, { kind = 'notice', level = level, text = text })
+end
+
+--- The line about a compaction that went on says `text` from now on.
+---@param conversation smith.Conversation
+---@param changed smith.Changed
+---@param text string
+---@return boolean whether there was one
+function M.end_compacting(conversation, changed, text)
+  local line = conversation.compacting
+  if line then
+    line.text, conversation.compacting = text, nil
+    M.touch(changed, line)
+  end
+  return line ~= nil
 end
 
 ---@param conversation smith.Conversation

@@ -1,6 +1,7 @@
 -- Sessions, turns and the words of the model: what their events do to a conversation.
 
 local Lines = require('smith.state.lines')
+local news = require('smith.state.news')
 local record = require('smith.state.changed')
 
 local M = {}
@@ -12,7 +13,6 @@ local M = {}
 local function grow(conversation, event, changed, kind)
   local last = conversation.blocks[#conversation.blocks]
   if not last or last.kind ~= kind or last.message ~= event.message then
-    record.end_thinking(conversation, changed)
     last = record.add(conversation, changed, { kind = kind, message = event.message, body = Lines.new() })
     local blocks = conversation.messages[event.message] or {}
     conversation.messages[event.message] = blocks
@@ -40,6 +40,7 @@ end
 ---@param status smith.Turn.status
 local function end_turn(conversation, changed, status)
   record.end_thinking(conversation, changed)
+  record.end_compacting(conversation, changed, news.NOT_COMPACTED)
   for _, call in pairs(conversation.calls) do
     if call.status == 'running' then
       call.status = 'lost'
@@ -53,6 +54,7 @@ local function end_turn(conversation, changed, status)
   conversation.asking = {}
   conversation.approvals = {}
   conversation.calls = {}
+  conversation.jobs = {}
   conversation.messages = {}
   conversation.open_messages = {}
   conversation.note = nil
@@ -77,6 +79,7 @@ function on.session_started(conversation, event)
   conversation.root = event.root or ''
   conversation.title = event.title or ''
   conversation.holder = next(event.holder or {}) and event.holder or nil
+  conversation.gone = nil
 end
 
 function on.session_failed(conversation, event, changed)
@@ -87,11 +90,14 @@ end
 function on.conversation_changed(conversation, event, changed)
   if event.change == 'renamed' then
     conversation.title = event.title or ''
+  elseif event.change == 'moved' then
+    conversation.root = event.root or ''
   elseif event.change == 'released' then
     conversation.holder = nil
-    record.notice(conversation, changed, 'info', 'Nobody else has this conversation open any more.')
+    record.notice(conversation, changed, 'info', news.RELEASED)
   elseif event.change == 'deleted' then
-    record.notice(conversation, changed, 'warning', 'This conversation was deleted.')
+    conversation.gone = true
+    record.notice(conversation, changed, 'warning', news.DELETED)
   end
 end
 
@@ -133,6 +139,7 @@ end
 function on.turn_started(conversation, event, changed)
   take_from_queue(conversation, event)
   conversation.turn = { id = event.turn, status = 'running', text = event.text }
+  conversation.prompt = event.text
   conversation.model = event.model or ''
   conversation.status = 'thinking'
   conversation.usage = nil
@@ -180,9 +187,24 @@ local function text_blocks(blocks)
   end, blocks)
 end
 
+-- The prompt itself was shown when its turn began; what else was said comes in the middle of the turn.
+---@param conversation smith.Conversation
+---@param changed smith.Changed
+---@param text string?
+local function hear(conversation, changed, text)
+  if text == conversation.prompt then
+    conversation.prompt = nil
+  elseif (text or '') ~= '' then
+    record.add(conversation, changed, { kind = 'prompt', text = text })
+  end
+end
+
 -- Deltas have shown the text already; where some were missed the whole message puts it right.
 function on.message_added(conversation, event, changed)
   local message = event.message
+  if message.role == 'user' then
+    return hear(conversation, changed, message.text)
+  end
   if message.role ~= 'assistant' or (message.text or '') == '' then
     return
   end
