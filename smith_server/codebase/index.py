@@ -130,6 +130,8 @@ class Index:
             fresh = await asyncio.to_thread(self._same_content, stale)
             settled = {file.path for file, _ in fresh}
             stale = [file for file in stale if file.path not in settled]
+        if not stale:
+            return fresh, 0
         by_real = {file.real: file for file in stale}
         told = _Told(progress, len(stale))
 

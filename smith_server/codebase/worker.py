@@ -65,9 +65,8 @@ def sent(works: Sequence[Work]) -> bytes:
 
 def received(body: bytes) -> Iterator[Work]:
     """What `sent` made a frame of."""
-    asked = msgspec.msgpack.decode(body, type=list[tuple[bytes, bytes | None, bool, bool]])
-    for path, text, exact, plainly in asked:
-        yield Work(os.fsdecode(path), text, exact, plainly)
+    for path, text, exact, plainly in msgspec.msgpack.decode(body, type=list[tuple[bytes, bytes | None, bool, bool]]):
+        yield Work(os.fsdecode(path), text, exact=exact, plainly=plainly)
 
 
 def parsed(work: Work) -> Parsed:

@@ -1,7 +1,21 @@
-"""The processes that take files apart, as the system tells them."""
+"""The processes that take files apart, as the system tells them, and what they are given."""
 
 import os
 from pathlib import Path
+
+from smith_server.codebase.workers import Workers
+
+
+class Counting(Workers):
+    """Workers that tell which files they were given."""
+
+    def __init__(self):
+        super().__init__(2)
+        self.given = []
+
+    async def parse(self, works, answer):
+        self.given.append(sorted(Path(work.path).name for work in works))
+        return await super().parse(works, answer)
 
 
 def children(of=None):

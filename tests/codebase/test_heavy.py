@@ -12,7 +12,7 @@ from smith_server.codebase.workers import Workers
 from smith_server.tools.code_outline import CodeOutline
 from smith_server.tools.code_symbols import CodeSymbols
 from smith_server.tools.exploring import Exploring
-from tests.codebase.processes import children
+from tests.codebase.processes import Counting, children
 from tests.tools.calls import call
 
 NESTED = "{" * 200_000
@@ -29,7 +29,7 @@ class Ready(Exploring):
 
 @pytest.fixture
 def workers():
-    made = Workers(2)
+    made = Counting()
     yield made
     made.close()
 
@@ -92,7 +92,7 @@ async def test_a_text_above_the_limit_is_outlined_by_the_look_of_its_lines(explo
     assert nothing.content == f"Nothing is defined here, as far as can be seen.\n[{ROUGH}]"
 
 
-async def test_files_that_take_long_cost_a_search_a_few_seconds_once_and_are_named(exploring, project):
+async def test_files_that_take_long_cost_a_search_a_few_seconds_once_and_are_named(exploring, workers, project):
     folder = project(
         {"a.js": "function go() {}\n", **{f"{name}.js": f"function go() {{}}\n{NESTED}" for name in ("x", "y")}}
     )
@@ -103,8 +103,8 @@ async def test_files_that_take_long_cost_a_search_a_few_seconds_once_and_are_nam
         "[only the look of lines counts in x.js, y.js: a grammar takes too long there]"
     )
     assert (await call(CodeSymbols(exploring), folder, query="go")).content == told
-    exploring.explorer()._index._workers = None
     assert (await call(CodeSymbols(exploring), folder, query="go")).content == told
+    assert workers.given == [["a.js", "x.js", "y.js"]]
 
 
 async def test_one_process_waits_for_the_next_question_and_not_for_ever(project):
@@ -137,8 +137,7 @@ async def test_no_process_stays_when_the_server_is_killed(text):
     await until(lambda: not Path(f"/proc/{child}").exists() or "Z (" in Path(f"/proc/{child}/stat").read_text())
 
 
-async def test_the_server_itself_loads_no_grammar(project):
-    project({"a.py": "def go(): pass\n"})
+async def test_the_server_itself_loads_no_grammar():
     code = (
         "import asyncio, sys\nfrom smith_server.codebase.index import Index\n"
         "from smith_server.codebase.symbol import unpack\n"

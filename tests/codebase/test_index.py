@@ -1,7 +1,6 @@
 import asyncio
 import os
 import signal
-from pathlib import Path
 
 import pytest
 
@@ -12,21 +11,9 @@ from smith_server.codebase.index import Index
 from smith_server.codebase.matching import question
 from smith_server.codebase.worker import Work
 from smith_server.codebase.workers import Workers
-from tests.codebase.processes import children
+from tests.codebase.processes import Counting, children
 
 MANY = {f"pkg/m{number:03}.py": f"def make_{number:03}():\n    pass\n" for number in range(120)}
-
-
-class Counting(Workers):
-    """Workers that tell which files they were given."""
-
-    def __init__(self):
-        super().__init__(2)
-        self.given = []
-
-    async def parse(self, works, answer):
-        self.given.append(sorted(Path(work.path).name for work in works))
-        return await super().parse(works, answer)
 
 
 @pytest.fixture
