@@ -163,3 +163,40 @@ async def test_a_setting_that_was_changed_is_an_event(services: Services, tmp_pa
         assert (await services.run_line(line, session)).error is None
     await services.bus.told()
     assert [event for event in seen if isinstance(event, ConfigChanged)] == [ConfigChanged("tool_step_budget")] * 2
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("/history ²", "invalid_arguments"),
+        ("/history 9223372036854775808", "invalid_arguments"),
+        ("/export x\0y", "not_writable"),
+        ("/load --herefoo", "not_found"),
+        ("/config set contxt.foo 1", "not_overridable"),
+    ],
+)
+async def test_odd_words_are_refused_and_not_stumbled_over(
+    services: Services, tmp_path: Path, line: str, code: str
+) -> None:
+    session = await services.sessions.get("", tmp_path)
+    await said(services, session, "hello")
+    result = await services.run_line(line, session)
+    assert result.error is not None
+    assert result.error.code == code
+
+
+async def test_a_prompt_that_is_dropped_gives_back_what_it_carried(services: Services, tmp_path: Path) -> None:
+    session = await services.sessions.get("", tmp_path)
+    await services.run_line("/cmd+ echo PRECIOUS", session)
+    first = session.submit(Prompt("one"))
+    running = await first
+    assert running.prompt.carried
+    await running.done
+    await services.run_line("/cmd+ echo AGAIN", session)
+    await session.submit(Prompt("two"))
+    session.attach("[left for the next]")
+    waiting = await session.submit(Prompt("three"))
+    assert waiting.waited
+    await session.cancel()
+    later = await session.submit(Prompt("four"))
+    assert later.prompt.attached == "[left for the next]"
