@@ -269,4 +269,4 @@ def test_the_sign_moves_unless_it_rains_or_a_person_is_waited_for() -> None:
     assert still is not None
     assert still.plain == "· waiting for Niobe (worker) · 2 s · Esc stops"
     assert asking is not None
-    assert asking.plain == "· waiting for your answer · Esc stops"
+    assert asking.plain == "· waiting for your answer"
