@@ -26,7 +26,7 @@ class Asked(Struct, frozen=True):
 
 class Internet:
     """`environ` leads a process here. `models` is what a list of models says, `pulled` what an Ollama has (None: there
-    is no Ollama); `replies` are the first answers to prompts, as parts of a chunk."""
+    is no Ollama); `replies` are the first answers to prompts, as parts of a chunk, which take `thinks` seconds."""
 
     def __init__(self, folder: Path) -> None:
         authority = trustme.CA()
@@ -38,6 +38,7 @@ class Internet:
         self.models: list[dict[str, Any]] = []
         self.pulled: list[str] | None = None
         self.replies: list[dict[str, Any]] = []
+        self.thinks = 0.0
         self.port = 0
         self.open: set[asyncio.StreamWriter] = set()
 
@@ -68,6 +69,8 @@ class Internet:
                 _, found, rest = head.lower().partition(b"content-length:")
                 body = await reader.readexactly(int(rest.split(b"\r\n", 1)[0]) if found else 0)
                 self.asked.append(Asked(host, method, path, json.loads(body) if body else None))
+                if "model" in str(self.asked[-1].body):
+                    await asyncio.sleep(self.thinks)
                 writer.write(self._answer(method, path, body))
                 await writer.drain()
                 if b"connection: close" in head.lower():
