@@ -25,7 +25,7 @@ async def answers(bench: Bench) -> list[Row]:
     asked = itertools.cycle(names)
     listed, loaded, found = (list[float]() for _ in range(3))
     for _ in range(min(scale.turns, len(names))):
-        listed.append(await _answer(server, b"conversation 1", "smith.conversations", op="list"))
+        listed.append(await _answer(server, b"conversation ", "smith.conversations", op="list"))
         name = next(asked)
         loaded.append(await _answer(server, name.encode(), "smith.conversations", op="load", conversation=name))
         found.append(await _answer(server, b"needle", "smith.slash", line="/search needle"))
