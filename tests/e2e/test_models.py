@@ -33,6 +33,9 @@ async def asked(world: World, net: Internet, *words: str) -> tuple[str, str]:
 PROVIDERS: dict[str, tuple[list[str], dict[str, str], str, tuple[str, ...], tuple[str, str]]] = {
     "one key and no file": ([ROUTER], {}, "", (), ("openrouter.ai", QWEN)),
     "the key of another": ([OPENAI], {}, "", (), ("api.openai.com", LUNA)),
+    "Anthropic's key": ([ANTHROPIC], {}, "", (), ("api.anthropic.com", SONNET)),
+    "Anthropic's key before OpenAI's": ([OPENAI, ANTHROPIC], {}, "", (), ("api.anthropic.com", SONNET)),
+    "three keys": ([ANTHROPIC, OPENAI, ROUTER], {}, "", (), ("openrouter.ai", QWEN)),
     "two keys": ([OPENAI, ROUTER], {}, "", (), ("openrouter.ai", QWEN)),
     "variable": ([ROUTER, OPENAI], {"SMITH_PROVIDER": "openai"}, "", (), ("api.openai.com", LUNA)),
     "file": ([ROUTER, OPENAI], {}, '[defaults]\nprovider = "openai"\n', (), ("api.openai.com", LUNA)),
