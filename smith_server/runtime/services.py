@@ -74,7 +74,9 @@ class Services:
         await handles.tool.close()
         await self.bus.stop()
         await self._journal.settled()
-        await handles.conversation.release(self.sessions.names())
+        with suppress(AgentFailure):
+            # A store that cannot be written gives no right back; it falls to the next one when this process is gone.
+            await handles.conversation.release(self.sessions.names())
         await handles.model.close()
         await handles.persistence.close()
         if self._journal.unsaved:

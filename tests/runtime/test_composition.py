@@ -8,7 +8,7 @@ import pytest
 from smith_server.config.paths import Places
 from smith_server.core.cancel import CancelToken
 from smith_server.core.editor import Editor
-from smith_server.core.errors import AgentFailure
+from smith_server.core.errors import AgentFailure, failure
 from smith_server.core.ports import Approver
 from smith_server.runtime.composition import FACTORIES, Factory, Making, compose
 from smith_server.runtime.handles import NAMES, Handles
@@ -17,6 +17,7 @@ from smith_server.runtime.options import Options
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 from smith_server.runtime.unattended import Nobody, NoEditor
+from smith_server.store.db import Database
 
 TEN = ("role", "model", "tool", "dispatch", "conversation", "persistence", "config", "ui", "prompt", "command")
 SCRIPT = '[[{"text": "Hello."}]]'
@@ -126,3 +127,35 @@ async def test_a_closed_conversation_takes_no_prompt(tmp_path: Path) -> None:
     with pytest.raises(AgentFailure) as problem:
         await session.submit(Prompt("more"))
     assert (problem.value.error.kind, problem.value.error.code) == ("internal", "session_state")
+
+
+class Full:
+    """A store whose disk is full as soon as somebody says so."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.warnings = database.warnings
+        self.is_full = False
+        self.is_closed = False
+
+    async def call(self, work: Any) -> Any:
+        if self.is_full:
+            raise failure("persistence", "full", "The disk is full.")
+        return await self._database.call(work)
+
+    async def close(self) -> None:
+        self.is_closed = True
+        await self._database.close()
+
+
+async def test_what_could_not_be_stored_is_said_when_everything_is_closed(tmp_path: Path) -> None:
+    store = Full(await Database.open(None))
+    services = await opened(options_in(tmp_path, service_handles={"persistence": store}))
+    session = await services.sessions.get("", tmp_path)
+    store.is_full = True
+    ticket = await session.submit(Prompt("hi"))
+    assert (await ticket.done).text == "Hello."
+    with pytest.raises(AgentFailure) as problem:
+        await services.close()
+    assert (problem.value.error.kind, problem.value.error.code) == ("persistence", "not_stored")
+    assert store.is_closed
