@@ -67,6 +67,7 @@ class TerminalSession:
         self._rows: deque[Text] = deque(maxlen=_KEPT_ROWS)
         self._above: list[Text] = []
         self._is_closed = False
+        self._is_given_back = False
         self._clears = False
         self._is_stale = False
         self._showing = asyncio.Lock()
@@ -100,7 +101,7 @@ class TerminalSession:
                 self._begin()
                 await self._reader.run()
             finally:
-                self._end()
+                self.abandon()
 
     def take(self, envelope: Envelope) -> None:
         """A listener of the bus."""
@@ -133,9 +134,19 @@ class TerminalSession:
         self._reader.stop()
 
     def abandon(self) -> None:
-        """Give the terminal back at once, whatever happens."""
-        if not self._is_closed:
-            self._end()
+        """Give the terminal back, whatever happens; a signal may call this again while it is being done."""
+        if self._is_given_back:
+            return
+        self._is_closed = True
+        if self._ticking is not None:
+            self._ticking.cancel()
+        if self._pager is not None:
+            self._pager.close()
+        self._curtain.stop()
+        self._screen.erase()
+        self._tty.write(_PASTES_OFF)
+        self._is_given_back = True
+        self.finish()
 
     def finish(self) -> None:
         """Write what came to its end after the last frame."""
@@ -284,17 +295,6 @@ class TerminalSession:
         self._tty.write(_PASTES_ON)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self.interrupt)
-
-    def _end(self) -> None:
-        self._is_closed = True
-        if self._ticking is not None:
-            self._ticking.cancel()
-        if self._pager is not None:
-            self._pager.close()
-        self._curtain.stop()
-        self._screen.erase()
-        self._tty.write(_PASTES_OFF)
-        self.finish()
 
     def _submit(self, text: str) -> None:
         if text.lower() in _LEAVING:

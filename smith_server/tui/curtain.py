@@ -98,9 +98,10 @@ class Curtain:
             self._later = None
         if not self._shown:
             return
-        self._shown = ""
+        # Only then: who ends the process amid this stops it once more.
         self._tty.write(kitty.delete())
         self._frames.clear()
+        self._shown = ""
         self._on_change()
 
     def _follow(self) -> None:

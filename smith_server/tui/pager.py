@@ -60,8 +60,8 @@ class Pager:
     def close(self) -> None:
         """Give the screen back."""
         if self.is_open:
-            self.is_open = False
             self._tty.write(_LEAVE)
+            self.is_open = False
 
     def _page(self) -> int:
         return max(self._tty.size().rows - 1, 1)

@@ -57,9 +57,10 @@ class Screen:
 
     def erase(self) -> None:
         """Take the live region away; the next frame begins where the cursor stands."""
-        if self._rows:
-            self._tty.write(self._top(self._tty.size().columns) + _DOWN)
+        drawn = self._top(self._tty.size().columns) + _DOWN if self._rows else ""
+        # Before the write: who ends the process amid this must not erase what stands above as well.
         self.forget()
+        self._tty.write(drawn)
 
     def forget(self) -> None:
         """Somebody else has written: what was drawn is not there any more."""

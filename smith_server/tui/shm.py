@@ -37,7 +37,8 @@ class Frames:
     def clear(self) -> None:
         """Remove all that is left."""
         while self._names:
-            unlink(self._names.popleft())
+            unlink(self._names[0])
+            self._names.popleft()
 
 
 def create(data: bytes) -> str:

@@ -12,6 +12,18 @@ import pyte
 from smith_server.tui.tty import Tty
 
 
+class Interrupted(Tty):
+    """While `ends` a signal comes amid the next write: it is done, what follows it is not."""
+
+    ends = False
+
+    def write(self, text: str) -> None:
+        super().write(text)
+        if self.ends:
+            self.ends = False
+            raise InterruptedError
+
+
 class Far:
     """A terminal of a certain size; `tty` writes to it."""
 
@@ -19,7 +31,7 @@ class Far:
         self._far, self._near = pty.openpty()
         raw.setraw(self._near)
         fcntl.ioctl(self._near, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        self.tty = Tty(self._near)
+        self.tty = Interrupted(self._near)
         self.screen = pyte.HistoryScreen(columns, rows, history=100, ratio=0.001)
         self._stream = pyte.ByteStream(self.screen)
         self._read = 0

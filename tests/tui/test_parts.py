@@ -183,6 +183,31 @@ def test_a_pager_moves_finds_and_gives_the_screen_back() -> None:
     far.close()
 
 
+def test_an_interrupted_pager_is_closed_by_the_next_who_closes_it() -> None:
+    far = Far()
+    pager = Pager(far.tty, PAINTER, "T", ["line"])
+    far.tty.ends = True
+    with pytest.raises(InterruptedError):
+        pager.close()
+    assert pager.is_open
+    pager.close()
+    assert not pager.is_open
+    assert far.more().endswith(b"\x1b[?1049l")
+    far.close()
+
+
+def test_rows_that_an_interrupted_erasing_took_away_are_not_taken_from_what_is_above() -> None:
+    far = Far()
+    screen = Screen(far.tty, PAINTER)
+    screen.draw([Text("one"), Text("two")], picture("x", "y", row=1))
+    far.tty.ends = True
+    with pytest.raises(InterruptedError):
+        screen.erase()
+    screen.erase()
+    assert far.rows() == ["one", "two", "", "", "", ""]
+    far.close()
+
+
 @pytest.mark.parametrize(
     ("columns", "rows", "grid"),
     [(80, 24, (16, 12)), (200, 60, (24, 12)), (20, 6, (4, 2)), (24, 10, (4, 6)), (19, 24, None), (80, 5, None)],

@@ -233,6 +233,21 @@ async def test_output_of_any_child_clears_it_and_it_comes_back_when_it_is_quiet(
     picture.close()
 
 
+async def test_a_stop_that_a_signal_interrupts_is_made_good_by_the_next() -> None:
+    far = Far(80, 24)
+    curtain = Curtain(far.tty, lambda: None, is_able=True, tick=0.005)
+    curtain.take(Envelope("c", "t", events.RequestStarted("m"), "j", "k", "worker"))
+    await asyncio.sleep(0.02)
+    assert objects(os.getpid()) != []
+    far.tty.ends = True
+    with pytest.raises(InterruptedError):
+        curtain.stop()
+    curtain.stop()
+    assert objects(os.getpid()) == []
+    assert curtain.shows == ""
+    far.close()
+
+
 def test_a_process_that_dies_leaves_what_the_sweep_of_another_removes(tmp_path: Path) -> None:
     dead = subprocess.run(
         [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True
