@@ -11,10 +11,10 @@ from msgspec import Struct
 from smith_server.config import files
 from smith_server.config.environment import from_environment
 from smith_server.config.freeze import FrozenDict, freeze, thaw
-from smith_server.config.keys import children, defaults
+from smith_server.config.keys import defaults
 from smith_server.config.merge import Kind, Layer, Merged, Problem, merge
 from smith_server.config.paths import Places
-from smith_server.config.schema import Approval, Providers, Settings
+from smith_server.config.schema import Approval, Settings
 from smith_server.config.trees import get, over, put
 from smith_server.config.values import printable
 from smith_server.core.errors import failure
@@ -231,8 +231,3 @@ def _for_use(tree: dict[str, Any]) -> dict[str, Any]:
 def _as_pattern(path: Path) -> str:
     """A path as a pattern that matches it alone."""
     return "".join(f"[{char}]" if char in "*?[{" else char for char in str(path))
-
-
-def provider_names() -> tuple[str, ...]:
-    """The providers that have settings."""
-    return tuple(children(Providers))

@@ -32,10 +32,6 @@ class Role(Struct, frozen=True):
         """The name under which the tables know the role."""
         return self.like or self.name
 
-    @property
-    def can_dispatch(self) -> bool:
-        return bool(self.dispatch_targets)
-
 
 ROLES = (
     Role(

@@ -46,19 +46,6 @@ def joined_key(*segments: str, tail: str = "") -> str:
     return ":".join(parts)
 
 
-def split_key(key: str, segments: int) -> tuple[str, ...]:
-    """The opposite: so many segments in front, the rest is the tail. Raises persistence/`invalid_key`."""
-    parts = key.split(":", segments)
-    if len(parts) != segments + 1:
-        raise _invalid(key)
-    return (*map(checked, parts[:-1]), opaque(parts[-1]))
-
-
-def scope_prefix(*segments: str) -> str:
-    """What every key below `segments` begins with, and no other: `c1:` fits nothing of `c10`."""
-    return f"{joined_key(*segments)}:"
-
-
 def prefix_end(prefix: str) -> str | bytes:
     """The first value behind all texts that begin with `prefix`, in the order of the database.
 

@@ -37,12 +37,6 @@ def total(connection: apsw.Connection, conversation: str) -> Usage:
     return Usage(*next(iter(rows)))
 
 
-def by_model(connection: apsw.Connection, conversation: str) -> dict[str, Usage]:
-    """The same, apart for each model, in the order of their names."""
-    query = f"SELECT model, {_SUMS} FROM usage WHERE conversation = ? GROUP BY model ORDER BY model"
-    return {model: Usage(*sums) for model, *sums in connection.execute(query, (conversation,))}
-
-
 def by_role(connection: apsw.Connection, conversation: str) -> dict[str, Usage]:
     """The same, apart for each role of a child; the conversation's own turns are "parent"."""
     query = (

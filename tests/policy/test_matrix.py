@@ -89,7 +89,7 @@ def test_planning_allows_nothing_else() -> None:
 def test_the_roles_and_the_table_name_the_same_targets() -> None:
     for role in ROLES:
         assert [name for name in NAMES if check_dispatch(role.name, name) == "allow"] == list(role.dispatch_targets)
-        assert check_tool(role.name, "dispatch") == ("allow" if role.can_dispatch else "deny")
+        assert check_tool(role.name, "dispatch") == ("allow" if role.dispatch_targets else "deny")
 
 
 def test_nobody_sends_their_own_role() -> None:

@@ -24,7 +24,6 @@ def test_each_role_has_its_name_for_people_its_text_and_its_targets(
 
     assert role.about
     assert role == Role(name, alias, name, user_facing, targets, "default", about=role.about)
-    assert role.can_dispatch is bool(targets)
 
 
 @pytest.mark.parametrize("name", ["", "Direct", "smith", "niobe", "wörker"])

@@ -60,8 +60,6 @@ def test_segments_are_joined_by_colons_of_which_only_the_tail_may_hold_more(
     segments: tuple[str, ...], tail: str, key: str
 ) -> None:
     assert keys.joined_key(*segments, tail=tail) == key
-    if tail:
-        assert keys.split_key(key, len(segments)) == (*segments, tail)
 
 
 @pytest.mark.parametrize("bad", ["", "a:b", "talk:child:job1", "\ud800"])
@@ -69,21 +67,6 @@ def test_no_key_is_made_of_a_segment_that_is_empty_or_holds_a_colon(bad: str) ->
     with pytest.raises(AgentFailure) as raised:
         keys.joined_key("c1", bad)
     assert (raised.value.error.kind, raised.value.error.code) == ("persistence", "invalid_key")
-    with pytest.raises(AgentFailure) as raised:
-        keys.scope_prefix(bad)
-    assert raised.value.error.code == "invalid_key"
-
-
-@pytest.mark.parametrize("bad", ["c1", "c1:", ":note", ""])
-def test_a_key_with_a_segment_missing_is_not_split(bad: str) -> None:
-    with pytest.raises(AgentFailure) as raised:
-        keys.split_key(bad, 1)
-    assert raised.value.error.code == "invalid_key"
-
-
-def test_what_all_keys_of_a_conversation_begin_with_fits_no_other_conversation() -> None:
-    assert keys.scope_prefix("c1") == "c1:"
-    assert not keys.joined_key("c10", "t000001").startswith(keys.scope_prefix("c1"))
 
 
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=4) | st.text(

@@ -11,10 +11,9 @@ from tests.store.builders import TALK, started
 def test_nothing_used_is_zero(connection: apsw.Connection) -> None:
     started(connection)
     assert usage.total(connection, TALK) == Usage()
-    assert usage.by_model(connection, TALK) == {}
 
 
-def test_turns_and_children_add_up_and_stay_apart_by_model(connection: apsw.Connection) -> None:
+def test_turns_and_children_add_up_and_stay_apart_by_role(connection: apsw.Connection) -> None:
     for name in (TALK, "talk2"):
         started(connection, name)
     writes = [
@@ -25,7 +24,6 @@ def test_turns_and_children_add_up_and_stay_apart_by_model(connection: apsw.Conn
     ]
     turns.apply(connection, writes)
     assert usage.total(connection, TALK) == Usage(111, 2, 3, 10, 4)
-    assert usage.by_model(connection, TALK) == {"big": Usage(101, 2, 3, 9, 3), "small": Usage(10, 0, 0, 1, 1)}
     assert usage.by_role(connection, TALK) == {"explorer": Usage(10, 0, 0, 1, 1), "parent": Usage(101, 2, 3, 9, 3)}
 
 
