@@ -1,42 +1,32 @@
-"""The terminal session: puts keys, conversation, screen and rain together."""
+"""The terminal session: puts keys, conversation and terminal together."""
 
 import asyncio
 import os
 import signal
-from collections import deque
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
 from msgspec import Struct
-from rich.text import Text
 
 from smith_server.core.errors import AgentFailure
-from smith_server.core.events import ConversationChanged, Envelope
-from smith_server.runtime.commands.result import Result
+from smith_server.core.events import Envelope
 from smith_server.runtime.completion import Completion
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
-from smith_server.tui import kitty, shm, spinner, status, theme
+from smith_server.tui import shm, status
 from smith_server.tui.approval import Panel
 from smith_server.tui.beside import Beside
 from smith_server.tui.blocks import draw
-from smith_server.tui.curtain import Curtain
 from smith_server.tui.entry import Entry, Reader
+from smith_server.tui.exchange import Exchange
 from smith_server.tui.interrupt import INTERRUPTED, Presses
-from smith_server.tui.keyboard import Keyboard
 from smith_server.tui.keys import bindings
-from smith_server.tui.pager import Pager
-from smith_server.tui.screen import Screen
+from smith_server.tui.state import Conversation
+from smith_server.tui.surface import Surface
 from smith_server.tui.talk import Talk
-from smith_server.tui.transcript import Transcript
-from smith_server.tui.tty import Tty
 from smith_server.tui.view import Live, frame
 
-_KEPT_ROWS = 400
-_RAIN_SECONDS = 0.5
-_PASTES_ON, _PASTES_OFF = "\x1b[?2004h", "\x1b[?2004l"
 _LEAVING = ("exit", "quit", "/exit", "/quit")
 
 
@@ -57,27 +47,14 @@ class TerminalSession:
     def __init__(self, services: Services, session: Session, around: Surroundings) -> None:
         self._services = services
         self._around = around
-        self._tty = Tty(around.stdout)
-        self._painter = theme.Painter(theme.depth(around.environ))
-        self._screen = Screen(self._tty, self._painter)
-        self._keyboard = Keyboard(around.stdin)
+        self._surface = Surface(around.stdin, around.stdout, around.environ, lambda: self._reader.changed())
+        self._exchange = Exchange(services, session, self._surface)
         self._panel = Panel()
         self._presses = Presses()
-        self._pager: Pager | None = None
-        self._rows: deque[Text] = deque(maxlen=_KEPT_ROWS)
-        self._above: list[Text] = []
-        self._is_closed = False
-        self._is_given_back = False
-        self._clears = False
-        self._is_stale = False
-        self._showing = asyncio.Lock()
-        self._beside = Beside(lambda error: self._talk.failed(error), self.changed)
+        self._beside = Beside(lambda error: self._talk.failed(error), self._surface.changed)
         self._began = 0.0
-        self._ticking: asyncio.TimerHandle | None = None
-        self._curtain = Curtain(self._tty, self.changed, is_able=False)
         self._entry = Entry(around.history, self._completed, lambda: self._panel.typed(self._now()))
-        self._reader = Reader(self._entry, bindings(self), self._keyboard, self._draw)
-        self._open(session)
+        self._reader = Reader(self._entry, bindings(self), self._surface.keyboard, self._draw)
 
     @property
     def code(self) -> int:
@@ -87,7 +64,7 @@ class TerminalSession:
     @property
     def session(self) -> Session:
         """The conversation that is shown."""
-        return self._talk.session
+        return self._exchange.session
 
     async def load(self) -> None:
         """Read what there is to show of the conversation; comes before `run`."""
@@ -96,7 +73,7 @@ class TerminalSession:
     async def run(self) -> None:
         """Talk until the person leaves or the terminal is gone."""
         shm.sweep()
-        with self._keyboard.raw_mode():
+        with self._surface.keyboard.raw_mode():
             try:
                 self._begin()
                 await self._reader.run()
@@ -107,27 +84,20 @@ class TerminalSession:
         """A listener of the bus."""
         if envelope.conversation != self.session.id:
             return
-        was_running = self._talk.shown.running
-        self._talk.take(envelope)
-        if isinstance(envelope.event, ConversationChanged) and envelope.event.change == "rewritten":
-            self._is_stale = True
-            self._beside.begin(self._show())
-        if not self._is_closed:
-            self._curtain.take(envelope)
-            self._give_back()
-        if self._talk.shown.running and not was_running:
-            self._began = asyncio.get_running_loop().time()
-        self.changed()
-
-    def changed(self) -> None:
-        """Draw again, soon."""
-        if not self._is_closed:
-            self._reader.changed()
+        was_running = self._shown.running
+        if self._exchange.take(envelope):
+            self._beside.begin(self._exchange.refresh())
+        if not self._surface.is_closed:
+            self._surface.curtain.take(envelope)
+            self._type_returned()
+        if self._shown.running and not was_running:
+            self._began = self._now()
+        self._surface.changed()
 
     def say(self, text: str, level: str = "info") -> None:
         """Tell the person something."""
-        self._talk.shown.notice(level, text)
-        self.changed()
+        self._shown.notice(level, text)
+        self._surface.changed()
 
     def leave(self) -> None:
         """End the session; what runs is stopped by whoever closes the services."""
@@ -135,43 +105,28 @@ class TerminalSession:
 
     def abandon(self) -> None:
         """Give the terminal back, whatever happens; a signal may call this again while it is being done."""
-        if self._is_given_back:
-            return
-        self._is_closed = True
-        if self._ticking is not None:
-            self._ticking.cancel()
-        if self._pager is not None:
-            self._pager.close()
-        self._curtain.stop()
-        self._screen.erase()
-        self._tty.write(_PASTES_OFF)
-        self._is_given_back = True
-        self.finish()
+        if not self._surface.is_given_back:
+            self._surface.give_back()
+            self.finish()
 
     def finish(self) -> None:
         """Write what came to its end after the last frame."""
-        rows = self._talk_transcript.finished(self._tty.size().columns)
-        self._tty.write("".join(f"{self._painter.ansi(row)}\r\n" for row in rows))
+        self._surface.print(self._exchange.transcript.finished(self._surface.size.columns))
 
     # What the keys call; see `keys.Actions`.
 
     def pages(self) -> bool:
-        return self._pager is not None
+        return self._surface.is_paged
 
     def asks(self) -> bool:
-        return self._pager is None and self._panel.takes_keys
+        return not self.pages() and self._panel.takes_keys
 
     def is_asked(self) -> bool:
         return self._panel.question is not None
 
     def turn_page(self, key: str, text: str) -> None:
-        if self._pager is None:
-            return
-        self._pager.key(key, text)
-        if not self._pager.is_open:
-            self._pager = None
-            self._reader.edits(True)
-            self._curtain.hold(False)
+        self._surface.turn_page(key, text)
+        self._reader.edits(not self.pages())
 
     def answer(self, decision: str) -> None:
         if self._panel.question is not None:
@@ -179,7 +134,7 @@ class TerminalSession:
 
     def view(self) -> None:
         if self._panel.question is not None:
-            self._page("Question", draw.plain(self._panel.question, self._tty.size().columns))
+            self._page("Question", draw.plain(self._panel.question, self._surface.size.columns))
 
     def move(self) -> None:
         self._panel.move()
@@ -227,18 +182,11 @@ class TerminalSession:
             self.leave()
 
     def redraw(self) -> None:
-        self._clears = True
-        self.changed()
+        self._surface.clear()
+        self._surface.changed()
 
     def suspend(self) -> None:
-        self._curtain.hold(True)
-        self._screen.erase()
-        self._tty.write(_PASTES_OFF)
-        with self._keyboard.cooked_mode():
-            os.kill(os.getpid(), signal.SIGSTOP)
-        self._tty.write(_PASTES_ON)
-        self._curtain.hold(False)
-        self.changed()
+        self._surface.suspend()
 
     def show_transcript(self) -> None:
         self._beside.begin(self._show_transcript())
@@ -248,35 +196,26 @@ class TerminalSession:
 
     # The rest is nobody else's.
 
+    @property
+    def _talk(self) -> Talk:
+        return self._exchange.talk
+
+    @property
+    def _shown(self) -> Conversation:
+        return self._talk.shown
+
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
 
     async def _completed(self, line: str, cursor: int) -> Completion:
         return await self._services.complete(line, cursor, self.session)
 
-    def _open(self, session: Session) -> None:
-        self._talk = Talk(self._services, session)
-        self._talk_transcript = Transcript(self._talk.shown, self._painter, lead=1)
-        self._curtain.stop()
-
-    async def _show(self, session: Session | None = None) -> None:
-        """Show a conversation as it is stored; without one the same again, if its messages were changed."""
-        async with self._showing:
-            if session is None and not self._is_stale:
-                return
-            self._is_stale = False
-            rows = self._talk_transcript.finished(self._tty.size().columns)
-            if session is None or session.id == self.session.id:
-                self._rows.clear()
-                self._clears = True
-            else:
-                self._above += rows
-            self._open(session or self.session)
-            await self._talk.replay()
-        self.changed()
-
     async def _show_transcript(self) -> None:
         self._page("Conversation", await self._talk.whole(), at_end=True)
+
+    def _page(self, title: str, lines: list[str], *, at_end: bool = False) -> None:
+        if self._surface.open_page(title, lines, at_end=at_end):
+            self._reader.edits(False)
 
     def _cancel(self) -> None:
         """Stop the turn and empty the line."""
@@ -284,17 +223,8 @@ class TerminalSession:
 
     def _begin(self) -> None:
         settings = self._services.handles.config.settings(self.session.root)
-        if settings.terminal.rain and kitty.may_show(self._around.environ):
-            self._curtain.is_able, typed = kitty.ask(self._tty, self._keyboard.fileno())
-            self._keyboard.put_back(typed)
-        if self._curtain.is_able:
-            self._tty.write(kitty.delete())
-        width = self._tty.size().columns
-        lines = [Text(line, theme.DETAIL) for line in self._around.greeting.splitlines()]
-        self._above = [row for line in lines for row in self._painter.wrapped(line, width)]
-        self._tty.write(_PASTES_ON)
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, self.interrupt)
+        self._surface.begin(rains=settings.terminal.rain, greeting=self._around.greeting)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self.interrupt)
 
     def _submit(self, text: str) -> None:
         if text.lower() in _LEAVING:
@@ -306,94 +236,54 @@ class TerminalSession:
 
     async def _send(self, text: str) -> None:
         try:
-            await self._look_again()
-            await self._talk.send(text, self._around.cwd())
+            await self._exchange.send(text, self._around.cwd())
         except AgentFailure:
-            self._talk.shown.returned.append(text)
-            self._give_back()
+            self._shown.returned.append(text)
+            self._type_returned()
             raise
 
-    async def _look_again(self) -> None:
-        """Somebody else may write the conversation by now, or nobody any more."""
-        session = await self._services.sessions.get(self.session.id, self.session.root)
-        if session is not self.session:
-            await self._show(session)
-
     async def _command(self, line: str) -> None:
-        with suppress(AgentFailure):
-            await self._look_again()
-        result: Result = await self._services.run_line(line, self.session)
-        await self._services.bus.told()
-        chosen = self._services.sessions.known(str(result.data.get("conversation", "")))
-        await self._show(None if chosen is self.session else chosen)
-        self._talk.answered(line, result)
+        result = await self._exchange.command(line)
         if result.page:
             self._page(result.title, result.page.split("\n"))
         if result.data.get("quit"):
             self.leave()
 
-    def _give_back(self) -> None:
+    def _type_returned(self) -> None:
         """Prompts that will not run are typed again, where nothing else is."""
-        texts, self._talk.shown.returned = self._talk.shown.returned, []
+        texts, self._shown.returned = self._shown.returned, []
         if texts and not self._entry.text:
             self._entry.replace("\n".join(texts))
 
-    def _page(self, title: str, lines: list[str], *, at_end: bool = False) -> None:
-        if self._pager is None and not self._is_closed:
-            self._curtain.hold(True)
-            self._pager = Pager(self._tty, self._painter, title, lines, at_end=at_end)
-            self._reader.edits(False)
-            self.changed()
-
     def _draw(self) -> None:
-        if self._is_closed:
+        if self._surface.is_closed:
             return
-        if self._pager is not None:
-            self._pager.draw()
+        if self._surface.is_paged:
+            self._surface.draw_page()
             return
-        size = self._tty.size()
-        shown = self._talk.shown
-        self._panel.follow(shown.asking, self._now(), is_input_empty=not self._entry.text)
-        finished = [*self._above, *self._talk_transcript.finished(size.columns)]
-        self._above = []
-        self._rows.extend(finished)
-        picture = frame(self._live(size.columns), size)
-        if self._clears:
-            room = max(size.rows - len(picture.rows) - 1, 0)
-            finished = list(self._rows)[-room:] if room else []
-        self._screen.draw(finished, picture, clear=self._clears)
-        self._clears = False
-        self._tick()
+        size = self._surface.size
+        self._panel.follow(self._shown.asking, self._now(), is_input_empty=not self._entry.text)
+        finished = self._exchange.transcript.finished(size.columns)
+        self._surface.draw(finished, frame(self._live(size.columns), size))
+        if self._shown.running and self._shown.status != "waiting":
+            self._surface.draw_again()
 
     def _live(self, width: int) -> Live:
-        shown = self._talk.shown
-        waiting = self._curtain.waiting.roles
+        curtain = self._surface.curtain
         seconds = self._now() - self._began
-        activity = status.activity(shown, waiting, seconds, rains=bool(self._curtain.shows))
         return Live(
-            self._talk_transcript,
+            self._exchange.transcript,
             self._panel,
             self._entry.text,
             self._entry.cursor,
             self._entry.choices,
-            [text for _, text in shown.queue],
-            activity,
-            status.bar(self._facts(), shown, width),
+            [text for _, text in self._shown.queue],
+            status.activity(self._shown, curtain.waiting.roles, seconds, rains=bool(curtain.shows)),
+            status.bar(self._facts(), self._shown, width),
         )
 
     def _facts(self) -> status.Facts:
         settings = self._services.handles.config.settings(self.session.root)
-        model = self._talk.shown.model or self.session.model or settings.default_model or ""
+        model = self._shown.model or self.session.model or settings.default_model or ""
         role = self._services.role(self.session).name
         return status.Facts(model, role, settings.approval.mode, status.shortened(self.session.root))
-
-    def _tick(self) -> None:
-        """Draw again in a moment while something moves."""
-        moves = self._talk.shown.running and self._talk.shown.status != "waiting"
-        if moves and self._ticking is None:
-            seconds = _RAIN_SECONDS if self._curtain.shows else spinner.INTERVAL
-            self._ticking = asyncio.get_running_loop().call_later(seconds, self._ticked)
-
-    def _ticked(self) -> None:
-        self._ticking = None
-        self.changed()
