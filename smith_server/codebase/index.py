@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from smith_server.codebase.area import Area
 from smith_server.codebase.cache import MOST_FILES, Cache, Kept, Stamp, stamp_of
@@ -14,7 +14,7 @@ from smith_server.codebase.languages import BY_EXTENSION, extension_of, is_code
 from smith_server.codebase.matching import Answer, Question, answer
 from smith_server.codebase.ripgrep import Ripgrep
 from smith_server.codebase.symbol import Packed
-from smith_server.codebase.worker import FAILED, TOOK_TOO_LONG, Parsed, Work, digest
+from smith_server.codebase.worker import FAILED, TOO_LARGE, TOOK_TOO_LONG, Parsed, Work, digest
 from smith_server.codebase.workers import Workers
 from smith_server.config.paths import project_root
 from smith_server.core.editor import OpenText
@@ -83,7 +83,9 @@ class Index:
         known |= {file.path: found.packed for file, found in fresh if found.packed is not None}
         open_texts, no_time = await self._in_buffers(scope)
         known |= open_texts
-        return await asyncio.to_thread(answer, asked, known, sources, unread + no_time)
+        large = tuple(file.path for file, found in fresh if found.why == TOO_LARGE and file.path not in open_texts)
+        found = await asyncio.to_thread(answer, asked, known, sources)
+        return structs.replace(found, large=large, unread=unread + no_time)
 
     async def outline(self, path: str, text: str) -> Parsed:
         """What `text` defines, a file that is named `path`. Waits for no search."""

@@ -30,12 +30,16 @@ class Place(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """The best places of `total`. `unread` files could not be looked at in time, `rough` ones only by their lines."""
+    """The best places of `total`.
+
+    `rough` files were looked at by their lines alone, `large` ones not at all, nor `unread` ones, for want of time.
+    """
 
     places: tuple[Place, ...]
     total: int
-    unread: int = 0
     rough: tuple[str, ...] = ()
+    large: tuple[str, ...] = ()
+    unread: int = 0
 
 
 def question(query: str, kind: str, limit: int) -> Question:
@@ -45,12 +49,12 @@ def question(query: str, kind: str, limit: int) -> Question:
     return Question(name, before[-1] if before else "", kind, limit)
 
 
-def answer(asked: Question, packed: Mapping[str, Packed], order: Sequence[str], unread: int = 0) -> Answer:
+def answer(asked: Question, packed: Mapping[str, Packed], order: Sequence[str]) -> Answer:
     """The places of `order` (paths, the most interesting first) that fit: equal names before parts of names."""
     rough = tuple(path for path in order if path in packed and packed[path].rough)
     word = asked.word.lower()
     if not (word or asked.kind or asked.parent):
-        return _first(packed, order, asked.limit, unread, rough)
+        return _first(packed, order, asked.limit, rough)
     tiers: tuple[list[tuple[str, int]], ...] = ([], [], [])
     total = 0
     most = _ENOUGH * asked.limit
@@ -63,16 +67,14 @@ def answer(asked: Question, packed: Mapping[str, Packed], order: Sequence[str], 
             if len(tiers[tier]) < most:
                 tiers[tier].append((path, index))
     places = _places(tiers, packed, asked)
-    return Answer(tuple(places[: asked.limit]), total, unread, rough)
+    return Answer(tuple(places[: asked.limit]), total, rough)
 
 
-def _first(
-    packed: Mapping[str, Packed], order: Sequence[str], limit: int, unread: int, rough: tuple[str, ...]
-) -> Answer:
+def _first(packed: Mapping[str, Packed], order: Sequence[str], limit: int, rough: tuple[str, ...]) -> Answer:
     """The beginning of everything."""
     total = sum(packed[path].count for path in order if path in packed)
     all_of_them = (Place(path, symbol) for path in order if path in packed for symbol in unpack(packed[path]))
-    return Answer(tuple(itertools.islice(all_of_them, limit)), total, unread, rough)
+    return Answer(tuple(itertools.islice(all_of_them, limit)), total, rough)
 
 
 def _fitting(found: Packed, word: str, asked: Question) -> Iterator[tuple[int, int]]:

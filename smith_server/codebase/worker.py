@@ -29,6 +29,7 @@ _MEMORY = 1 << 30
 
 TOOK_TOO_LONG = "took too long to be taken apart"
 FAILED = "could not be taken apart"
+TOO_LARGE = "too large"
 
 _LENGTH = struct.Struct("<I")
 
@@ -85,7 +86,7 @@ def _read(path: str) -> bytes | Parsed:
         try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
-                return Parsed(b"", None, "too large" if stat.S_ISREG(status.st_mode) else "no file")
+                return Parsed(b"", None, TOO_LARGE if stat.S_ISREG(status.st_mode) else "no file")
             with open(descriptor, "rb", closefd=False) as file:
                 return file.read(MOST_BYTES + 1)
         finally:

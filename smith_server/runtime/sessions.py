@@ -183,15 +183,16 @@ class Sessions:
 
         Raises policy/`read_only` or persistence/`held` when another process has it, schema/`not_found`.
         """
-        known = self.known(conversation)
-        if known is not None:
-            known.require_writable()
-            await self._stage.bus.told()
-            await self._stage.journal.begin(conversation)
-        await self._shelf.rename(conversation, title)
-        if known is not None:
-            known.title = title
-            known.emit(ConversationChanged(change="renamed", title=title))
+        async with self._lock:
+            known = await self._still(conversation)
+            if known is not None:
+                known.require_writable()
+                await self._stage.bus.told()
+                await self._stage.journal.begin(conversation)
+            await self._shelf.rename(conversation, title)
+            if known is not None:
+                known.title = title
+                known.emit(ConversationChanged(change="renamed", title=title))
 
     async def rewrite(self, session: Session, change: Callable[[Lease | None], Awaitable[T]]) -> T:
         """Change stored messages: no turn runs, everything said is stored, and afterwards the conversation is what

@@ -107,6 +107,18 @@ async def test_files_that_take_long_cost_a_search_a_few_seconds_once_and_are_nam
     assert workers.given == [["a.js", "x.js", "y.js"]]
 
 
+async def test_a_search_names_the_files_that_are_too_large_for_it(exploring, project):
+    filling = "#" * MOST_BYTES
+    large = {f"large{number}.py": f"def go(): pass\n{filling}" for number in range(4)}
+    folder = project({"a.py": "def go(): pass\n", **large})
+    note = "[not looked at, because larger than 4 MiB: large0.py, large1.py, large2.py and 1 more]"
+    told = f"a.py:1: function: def go(): pass\n{note}"
+    assert (await call(CodeSymbols(exploring), folder, query="go")).content == told
+    assert (await call(CodeSymbols(exploring), folder, query="go")).content == told
+    nothing = await call(CodeSymbols(exploring), folder, query="nobody")
+    assert nothing.content.endswith(note)
+
+
 async def test_one_process_waits_for_the_next_question_and_not_for_ever(project):
     folder = project({"a.py": "def go(): pass\n"})
     workers = Workers(2, idle=0.3)

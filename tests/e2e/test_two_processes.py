@@ -122,6 +122,19 @@ async def test_the_old_holder_of_what_was_taken_over_looks_on_when_it_is_used_ag
     assert (await second.run("smith.turn", text="mine", conversation=forked["conversation"]))["turn"] == "t000004"
 
 
+async def test_the_old_holder_of_what_was_taken_over_cannot_rename_it_and_learns_why(world: World) -> None:
+    first, name = await begun(world, GOOD)
+    second = await world.server()
+    await conversations(second, "take_over", conversation=name)
+    for _ in range(2):
+        refusal = await refused(first, "smith.conversations", op="rename", conversation=name, title="mine")
+        assert refusal == ("persistence", "held")
+    failed = await first.event("session_failed")
+    assert (failed["conversation"], failed["error"]["code"]) == (name, "lease_lost")
+    await conversations(second, "rename", conversation=name, title="theirs")
+    assert (await conversations(first, "load", conversation=name))["title"] == "theirs"
+
+
 async def test_nothing_is_taken_from_a_running_turn_unless_its_process_is_dead(world: World) -> None:
     world.script([{"text": "Half."}, {"wait": 60}], GOOD)
     first = await world.server()

@@ -1,11 +1,12 @@
 """Where a name is defined, equal names first."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from smith_server.codebase.area import Area
 from smith_server.codebase.explorer import Explorer
 from smith_server.codebase.matching import Answer, Place, question
+from smith_server.codebase.worker import MOST_BYTES
 from smith_server.core.tool import ToolContext, ToolResult
 from smith_server.tools.code_symbols import MOST, SymbolsArguments
 from smith_server.tools.plain import shown
@@ -50,7 +51,12 @@ def _notes(area: Area, found: Answer) -> Iterator[str]:
     """Which files were not looked at as the others."""
     if found.unread:
         yield f"{counted(found.unread, 'file')} could not be looked at in time: name a path"
+    if found.large:
+        yield f"not looked at, because larger than {MOST_BYTES >> 20} MiB: {_named(area, found.large)}"
     if found.rough:
-        names = ", ".join(shown(area.shown(path)) for path in found.rough[:_NAMED])
-        more = f" and {len(found.rough) - _NAMED:,} more" if len(found.rough) > _NAMED else ""
-        yield f"only the look of lines counts in {names}{more}: a grammar takes too long there"
+        yield f"only the look of lines counts in {_named(area, found.rough)}: a grammar takes too long there"
+
+
+def _named(area: Area, paths: Sequence[str]) -> str:
+    names = ", ".join(shown(area.shown(path)) for path in paths[:_NAMED])
+    return f"{names} and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else names
