@@ -9,7 +9,7 @@ import asyncio
 import itertools
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,23 +18,18 @@ from msgspec import Struct
 
 from smith_server.core import buffers
 from smith_server.core.budget import Budget, refusal
+from smith_server.core.calls import answered, bounded, finished, refused, started
 from smith_server.core.conversation import Conversation
 from smith_server.core.editor import OpenText
-from smith_server.core.errors import AgentError, AgentFailure, Cancelled, ToolRefusal, agent_error, failure
-from smith_server.core.events import CallFinished, CallProgressed, CallStarted, MessageAdded
+from smith_server.core.errors import AgentFailure, Cancelled, ToolRefusal, agent_error, failure
+from smith_server.core.events import CallProgressed, MessageAdded
 from smith_server.core.interrupt import interrupted_by
-from smith_server.core.messages import Call, ToolMessage
+from smith_server.core.messages import Call
 from smith_server.core.ports import Emit, Question
 from smith_server.core.scope import TurnInput
 from smith_server.core.tool import Effect, Tool, ToolContext, ToolResult, decode_arguments
 
 log = logging.getLogger(__name__)
-
-MOST_CONTENT = 200_000
-"""Characters of a result that are kept whatever the tool says; tools have limits of their own below this."""
-
-MOST_TITLE = 120
-_TELLING = ("command", "path", "pattern", "query", "url", "task", "name", "key", "id")
 
 CANCELLED = "Not run: the user cancelled the turn."
 
@@ -64,7 +59,7 @@ async def execute(calls: Sequence[Call], turn: TurnInput, talk: Conversation, em
             budget = budget.with_step(terminal=terminal)
         results = [await work[0]] if len(work) == 1 else await asyncio.gather(*work)
         for call, result in zip(group, results, strict=True):
-            message = _message(talk.mint(), call, result)
+            message = answered(talk.mint(), call, result)
             talk.add(message)
             emit(MessageAdded(message=message))
         if _effect(group[0], turn) is Effect.REPORT and results[0].ok:
@@ -88,7 +83,7 @@ def _effect(call: Call, turn: TurnInput) -> Effect | None:
 async def _run_and_tell(call: Call, turn: TurnInput, emit: Emit) -> ToolResult:
     emit(started(call, turn.mask))
     clock = _Clock()
-    result = bounded(await run_call(call, turn, emit, clock), turn)
+    result = bounded(await run_call(call, turn, emit, clock), turn.mask)
     emit(finished(call, result, clock.milliseconds))
     return result
 
@@ -98,47 +93,6 @@ async def _unpaid(call: Call, budget: Budget, emit: Emit) -> ToolResult:
     result = ToolResult(refusal(budget), ok=False, code="budget_exhausted")
     emit(finished(call, result))
     return result
-
-
-def started(call: Call, mask: Callable[[str], str] = str) -> CallStarted:
-    """The event that opens a call."""
-    return CallStarted(
-        call_id=call.id, name=call.name, arguments=mask(call.arguments), title=mask(title_of(call.arguments))
-    )
-
-
-def title_of(arguments: str) -> str:
-    """The most telling argument of a call, on one line of `MOST_TITLE` characters at most; "" when there is none."""
-    try:
-        given = msgspec.json.decode(arguments or "{}")
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return ""
-    if not isinstance(given, dict):
-        return ""
-    found = next((given[name] for name in _TELLING if isinstance(given.get(name), str)), "")
-    line = " ".join(found.split())
-    return line if len(line) <= MOST_TITLE else f"{line[: MOST_TITLE - 1]}…"
-
-
-def _message(name: str, call: Call, result: ToolResult) -> ToolMessage:
-    return ToolMessage(
-        name, call.id, call.name, result.content, result.ok, result.code, result.recall_key, result.summary, result.diff
-    )
-
-
-def finished(call: Call, result: ToolResult, duration_ms: int = 0) -> CallFinished:
-    """The event that closes a call."""
-    return CallFinished(
-        call_id=call.id,
-        name=call.name,
-        ok=result.ok,
-        summary=result.summary or result.content.partition("\n")[0][:200],
-        code=result.code,
-        content=result.content,
-        diff=result.diff,
-        mutation=result.mutation,
-        duration_ms=duration_ms,
-    )
 
 
 class _Clock:
@@ -168,24 +122,6 @@ async def run_call(call: Call, turn: TurnInput, emit: Emit, clock: _Clock | None
         log.exception("a call of %s failed", call.name)
         text = f"{call.name} failed inside: {type(problem).__name__}: {problem}"
         return refused(agent_error("tool", "handler_error", text))
-
-
-def refused(error: AgentError) -> ToolResult:
-    """A failed call as a result: the code first, then what to do about it."""
-    current = error.data.get("current")
-    tail = f"\n\n{current}" if current else ""
-    return ToolResult(f"{error.code}: {error.message}{tail}", error.message, ok=False, code=error.code)
-
-
-def bounded(result: ToolResult, turn: TurnInput) -> ToolResult:
-    """The result with secrets blanked and no longer than `MOST_CONTENT`."""
-    content = turn.mask(result.content)
-    if len(content) > MOST_CONTENT:
-        left_out = len(content) - MOST_CONTENT
-        content = f"{content[:MOST_CONTENT]}\n[{left_out} more characters left out]"
-    return msgspec.structs.replace(
-        result, content=content, summary=turn.mask(result.summary), diff=turn.mask(result.diff)
-    )
 
 
 class _Ready(Struct, frozen=True):

@@ -74,7 +74,9 @@ class Provider(Protocol):
     """A model behind some wire."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The provider as the settings call it."""
+        ...
 
     def stream(self, request: Request, token: CancelToken) -> AsyncIterator[Delta]:
         """One attempt. Yields pieces; the last one is `Done` or `Failed`.
@@ -85,22 +87,32 @@ class Provider(Protocol):
 
 
 class Again(Protocol):
-    """Another attempt at a request: its number, after how many seconds, in which layer, because of what."""
+    """Another attempt at a request."""
 
     @property
-    def layer(self) -> Literal["transport", "empty"]: ...
+    def layer(self) -> Literal["transport", "empty"]:
+        """Whether the request failed, or its answer was empty."""
+        ...
 
     @property
-    def attempt(self) -> int: ...
+    def attempt(self) -> int:
+        """Its number; the first one was 1."""
+        ...
 
     @property
-    def delay(self) -> float: ...
+    def delay(self) -> float:
+        """Seconds to wait before it."""
+        ...
 
     @property
-    def error(self) -> AgentError: ...
+    def error(self) -> AgentError:
+        """Why there is another one."""
+        ...
 
     @property
-    def discard_output(self) -> bool: ...
+    def discard_output(self) -> bool:
+        """Whether what was shown of the last answer is void."""
+        ...
 
 
 class Retries(Protocol):
@@ -145,7 +157,9 @@ class Verdict(Struct, frozen=True):
 class Policy(Protocol):
     """Decides about a call before anybody is asked."""
 
-    def judge(self, name: str, effect: Effect, args: Any) -> Verdict: ...
+    def judge(self, name: str, effect: Effect, args: Any) -> Verdict:
+        """Whether the tool `name` may run with these decoded arguments."""
+        ...
 
 
 class Question(Struct, frozen=True):
@@ -169,9 +183,11 @@ class Answer(Struct, frozen=True):
 
 
 class Approver(Protocol):
-    """Asks a person. Ends with `Cancelled` when `token` is requested first."""
+    """Asks a person."""
 
-    async def ask(self, question: Question, token: CancelToken) -> Answer: ...
+    async def ask(self, question: Question, token: CancelToken) -> Answer:
+        """Their answer, however long it takes. Raises `Cancelled` when `token` is requested first."""
+        ...
 
 
 class Stored(Protocol):
@@ -190,7 +206,9 @@ class Word(Struct, frozen=True):
 class Inbox(Protocol):
     """What a running turn is told between two requests."""
 
-    def take(self) -> Sequence[Word]: ...
+    def take(self) -> Sequence[Word]:
+        """Everything since the last time; it is gone from here then."""
+        ...
 
 
 class Entry(Struct, frozen=True):
@@ -201,27 +219,43 @@ class Entry(Struct, frozen=True):
 
 
 class Scratchpad(Protocol):
-    """Texts that belong to one conversation, by key."""
+    """Texts that belong to one conversation, by key. Whatever uses the store raises `persistence` failures."""
 
-    async def put(self, key: str, value: str) -> None: ...
+    async def put(self, key: str, value: str) -> None:
+        """Keep `value`, in place of what was there. Raises persistence/`invalid_key` for an empty key."""
+        ...
 
-    async def get(self, key: str) -> str | None: ...
+    async def get(self, key: str) -> str | None:
+        """The text, or None."""
+        ...
 
-    async def list(self, prefix: str) -> Sequence[Entry]: ...
+    async def list(self, prefix: str) -> Sequence[Entry]:
+        """The texts whose keys begin with `prefix`, in the order of the keys."""
+        ...
 
-    async def delete(self, key: str) -> bool: ...
+    async def delete(self, key: str) -> bool:
+        """Remove the text; whether there was one."""
+        ...
 
 
 class Memory(Protocol):
     """Texts that belong to a project, shared by all its conversations and checkouts."""
 
-    async def get(self, key: str) -> str | None: ...
+    async def get(self, key: str) -> str | None:
+        """The text, or None."""
+        ...
 
-    async def list(self) -> Sequence[Entry]: ...
+    async def list(self) -> Sequence[Entry]:
+        """All texts, in the order of the keys."""
+        ...
 
-    async def upsert(self, key: str, content: str) -> None: ...
+    async def upsert(self, key: str, content: str) -> None:
+        """Keep `content`, in place of what was there. Raises persistence/`invalid_key` for an empty key."""
+        ...
 
-    async def delete(self, key: str) -> bool: ...
+    async def delete(self, key: str) -> bool:
+        """Remove the text; whether there was one."""
+        ...
 
 
 class Todos(Protocol):
@@ -243,10 +277,11 @@ class Job(Struct, frozen=True):
 
 
 class Dispatcher(Protocol):
-    """Runs a job in a child and answers with its report.
+    """Gives work to children."""
 
-    Raises `policy` failures (`dispatch_denied`) for a role that may not be asked. What the child could
-    not do is a report, not an error.
-    """
+    async def dispatch(self, job: Job, context: ToolContext) -> ToolResult:
+        """Run a job in a child; its report. What the child could not do is a report, not an error.
 
-    async def dispatch(self, job: Job, context: ToolContext) -> ToolResult: ...
+        Raises policy/`dispatch_denied` for a role that may not be asked.
+        """
+        ...

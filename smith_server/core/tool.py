@@ -84,16 +84,24 @@ class Tool(Protocol):
     """One thing the model can do. `run` raises `ToolRefusal` for what the model should be told."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """By which the model calls it."""
+        ...
 
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """What the model is told of it."""
+        ...
 
     @property
-    def effect(self) -> Effect: ...
+    def effect(self) -> Effect:
+        """What its calls can do to the world."""
+        ...
 
     @property
-    def args(self) -> type[Struct] | LooseArguments: ...
+    def args(self) -> type[Struct] | LooseArguments:
+        """What a call has to give it."""
+        ...
 
     async def preview(self, args: Any, context: ToolContext) -> Preview:
         """What `run` would do now. Raises `ToolRefusal` when it would refuse."""

@@ -7,9 +7,10 @@ from lsprotocol import types
 
 from smith_server.core.errors import AgentFailure, failure
 from smith_server.core.events import ApprovalAnswered, ApprovalAsked, Envelope
+from smith_server.lsp.arguments import decode
 from smith_server.lsp.link import Link
 from smith_server.lsp.protocol import AnswerArguments
-from smith_server.lsp.wire import Arrival, decode
+from smith_server.lsp.wire import Arrival
 from smith_server.runtime.services import Services
 
 _CHOICES = {"Yes": "yes", "No": "no", "Always in this session": "always"}

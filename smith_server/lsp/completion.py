@@ -5,11 +5,12 @@ from typing import Any
 import msgspec
 from lsprotocol import types
 
+from smith_server.lsp.arguments import decode
 from smith_server.lsp.documents import Documents
 from smith_server.lsp.prompts import PromptDocuments
 from smith_server.lsp.protocol import CompleteAnswer, CompleteArguments
 from smith_server.lsp.roots import Roots
-from smith_server.lsp.wire import Arrival, decode
+from smith_server.lsp.wire import Arrival
 from smith_server.runtime.services import Services
 from smith_server.workspace.lsp_text import Position, offset_of, position_of
 

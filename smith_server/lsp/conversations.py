@@ -7,16 +7,15 @@ import msgspec
 
 from smith_server.core.errors import failure
 from smith_server.core.events import Envelope
+from smith_server.lsp.arguments import chosen, decode
 from smith_server.lsp.convert import payload
 from smith_server.lsp.protocol import ConversationsArguments, SlashAnswer, SlashArguments
 from smith_server.lsp.roots import Roots
 from smith_server.lsp.stream import EventStream
-from smith_server.lsp.wire import Arrival, decode
+from smith_server.lsp.wire import Arrival
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 from smith_server.store.lease import facts
-
-OPERATIONS = ("list", "new", "load", "page", "rename", "fork", "delete", "take_over")
 
 
 class Conversations:
@@ -30,10 +29,17 @@ class Conversations:
     async def conversations(self, argument: dict[str, Any], arrival: Arrival) -> Any:
         """List, begin, open, copy, rename, remove or take over conversations of the project."""
         args = decode(argument, ConversationsArguments)
-        if args.op not in OPERATIONS:
-            known = ", ".join(OPERATIONS)
-            raise failure("schema", "invalid_arguments", f"op {args.op!r} is not one of {known}")
-        return await getattr(self, f"_{args.op}")(args)
+        operations = {
+            "list": self._list,
+            "new": self._new,
+            "load": self._load,
+            "page": self._load,
+            "rename": self._rename,
+            "fork": self._fork,
+            "delete": self._delete,
+            "take_over": self._take_over,
+        }
+        return await chosen(args.op, operations)(args)
 
     async def _list(self, args: ConversationsArguments) -> dict[str, Any]:
         root = None if args.all else self._root(args)
@@ -47,9 +53,6 @@ class Conversations:
     async def _load(self, args: ConversationsArguments) -> dict[str, Any]:
         session = await self._services.sessions.get(args.conversation, self._root(args), here=args.here)
         return await self._shown(session, args)
-
-    async def _page(self, args: ConversationsArguments) -> dict[str, Any]:
-        return await self._load(args)
 
     async def _take_over(self, args: ConversationsArguments) -> dict[str, Any]:
         return await self._shown(await self._services.sessions.take_over(self._named(args)), args)

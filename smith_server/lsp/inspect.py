@@ -8,17 +8,16 @@ import msgspec
 from smith_server.core.errors import failure
 from smith_server.core.estimate import characters, tokens
 from smith_server.core.messages import Message
+from smith_server.lsp.arguments import chosen, decode
 from smith_server.lsp.convert import message_facts
 from smith_server.lsp.protocol import InspectArguments
 from smith_server.lsp.roots import Roots
-from smith_server.lsp.wire import Arrival, decode
+from smith_server.lsp.wire import Arrival
 from smith_server.runtime.line import Prompt
 from smith_server.runtime.outlook import NextRequest
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 from smith_server.store.messages import message_hash
-
-OPERATIONS = ("list", "edit", "delete", "request")
 
 
 class Inspect:
@@ -31,11 +30,10 @@ class Inspect:
     async def inspect(self, argument: dict[str, Any], arrival: Arrival) -> Any:
         """Look at the messages of a conversation or change them."""
         args = decode(argument, InspectArguments)
-        if args.op not in OPERATIONS:
-            known = ", ".join(OPERATIONS)
-            raise failure("schema", "invalid_arguments", f"op {args.op!r} is not one of {known}")
+        operations = {"list": self._list, "edit": self._edit, "delete": self._delete, "request": self._request}
+        work = chosen(args.op, operations)
         session = await self._services.sessions.get(args.conversation, self._roots.first())
-        return {"conversation": session.id, **await getattr(self, f"_{args.op}")(session, args)}
+        return {"conversation": session.id, **await work(session, args)}
 
     async def _list(self, session: Session, args: InspectArguments) -> dict[str, Any]:
         await self._services.bus.told()

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from smith_server.core.errors import failure
+from smith_server.lsp.arguments import decode, unknown_operation
 from smith_server.lsp.protocol import JobsArguments
 from smith_server.lsp.roots import Roots
-from smith_server.lsp.wire import Arrival, decode
+from smith_server.lsp.wire import Arrival
 from smith_server.proc.jobs import Jobs as Running
 from smith_server.runtime import jobs
 from smith_server.runtime.services import Services
@@ -27,10 +27,12 @@ class Jobs:
 
 
 async def _answer(args: JobsArguments, running: Running, mask: jobs.Mask) -> dict[str, Any]:
-    if args.op not in ("list", "output", "kill"):
-        raise failure("schema", "invalid_arguments", f"op {args.op!r} is not one of list, output, kill")
-    if args.op == "list":
-        return {"jobs": [jobs.facts(job, mask) for job in running.listed()]}
-    if args.op == "kill":
-        return await jobs.kill(running, args.id, mask)
-    return jobs.output(running.get(args.id), args.since, mask)
+    match args.op:
+        case "list":
+            return {"jobs": [jobs.facts(job, mask) for job in running.listed()]}
+        case "output":
+            return jobs.output(running.get(args.id), args.since, mask)
+        case "kill":
+            return await jobs.kill(running, args.id, mask)
+        case _:
+            raise unknown_operation(args.op, ("list", "output", "kill"))

@@ -7,10 +7,11 @@ from typing import Any
 from lsprotocol import types
 
 from smith_server.core.errors import failure
+from smith_server.lsp.arguments import decode
 from smith_server.lsp.documents import Document, Documents, path_uri
 from smith_server.lsp.link import Link
 from smith_server.lsp.protocol import LANGUAGE, PromptArguments, TurnContext
-from smith_server.lsp.wire import Arrival, decode
+from smith_server.lsp.wire import Arrival
 
 SUFFIX = ".smith"
 

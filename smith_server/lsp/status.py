@@ -4,12 +4,12 @@ from typing import Any
 
 import msgspec
 
-from smith_server.core.errors import failure
+from smith_server.lsp.arguments import decode, unknown_operation
 from smith_server.lsp.convert import payload
 from smith_server.lsp.protocol import QueueArguments, SessionStatus, StatusArguments
 from smith_server.lsp.roots import Roots
 from smith_server.lsp.stream import EventStream
-from smith_server.lsp.wire import Arrival, decode
+from smith_server.lsp.wire import Arrival
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 from smith_server.store.lease import facts
@@ -74,7 +74,7 @@ class Status:
             case "drop":
                 answer["text"] = await session.drop_waiting(args.id)
             case _:
-                raise failure("schema", "invalid_arguments", f"op {args.op!r} is not one of list, edit, drop")
+                raise unknown_operation(args.op, ("list", "edit", "drop"))
         return {**answer, "prompts": _queue(session)}
 
 

@@ -11,6 +11,7 @@ from lsprotocol import types
 from smith_server.context.attached import Attached, in_words
 from smith_server.core.errors import failure, public
 from smith_server.core.events import CallStarted, Envelope
+from smith_server.lsp.arguments import decode
 from smith_server.lsp.documents import Snapshot, uri_path
 from smith_server.lsp.link import Link
 from smith_server.lsp.prompts import PromptDocuments
@@ -24,7 +25,7 @@ from smith_server.lsp.protocol import (
     TurnContext,
 )
 from smith_server.lsp.roots import Roots
-from smith_server.lsp.wire import Arrival, decode
+from smith_server.lsp.wire import Arrival
 from smith_server.runtime.line import Prompt, Ticket
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session

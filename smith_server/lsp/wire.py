@@ -20,7 +20,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage, JsonRPCResponseMessage
 
-from smith_server.core.errors import AgentError, AgentFailure, failure, normalize, public
+from smith_server.core.errors import AgentError, AgentFailure, normalize, public
 from smith_server.lsp import protocol
 from smith_server.lsp.documents import Documents, Snapshot, mended
 from smith_server.lsp.frames import frame
@@ -305,11 +305,3 @@ def plain_converter() -> Converter:
 
 def _plain_fields(data: dict[str, Any], kind: type[Any]) -> Any:
     return kind(**{field.name: data.get(field.name) for field in kind.__attrs_attrs__})
-
-
-def decode(argument: dict[str, Any], kind: type[T]) -> T:
-    """The argument of a command as its struct. Raises a `schema` failure that names the field."""
-    try:
-        return msgspec.convert(argument, kind)
-    except msgspec.ValidationError as problem:
-        raise failure("schema", "invalid_arguments", f"the argument does not fit: {problem}") from None

@@ -6,6 +6,7 @@ from typing import get_args
 import msgspec
 from msgspec import Struct
 
+from smith_server.core.calls import brief, started
 from smith_server.core.conversation import turn_of
 from smith_server.core.errors import AgentError, Kind, agent_error
 from smith_server.core.events import (
@@ -23,7 +24,6 @@ from smith_server.core.events import (
     TurnFailed,
     TurnStarted,
 )
-from smith_server.core.execute import started
 from smith_server.core.messages import AssistantMessage, Call, Message, Text, Thinking, ToolMessage, Usage, UserMessage
 from smith_server.runtime.session import Session
 from smith_server.store.jobs import Job
@@ -227,7 +227,7 @@ def _finished(message: ToolMessage) -> Event:
         call_id=message.call_id,
         name=message.name,
         ok=message.ok,
-        summary=message.summary or message.content.partition("\n")[0][:200],
+        summary=brief(message.summary, message.content),
         code=message.code,
         content=message.content,
         diff=message.diff,

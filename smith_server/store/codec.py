@@ -48,6 +48,15 @@ def decode_message(data: bytes) -> Message:
     return decode(data, Message)  # type: ignore[arg-type]
 
 
+def calls_in(record: bytes) -> set[str]:
+    """The ids of the calls in a message; none where there are none, or the record cannot be read."""
+    try:
+        message = decode_message(record)
+    except AgentFailure:
+        return set()
+    return {call.id for call in message.calls} if isinstance(message, AssistantMessage) else set()
+
+
 def encode_json(record: Mapping[str, Any]) -> str:
     """A table as canonical JSON: sorted keys, no blanks, ASCII. Raises persistence/`invalid_record`."""
     try:

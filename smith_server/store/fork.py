@@ -6,9 +6,8 @@ import apsw
 from msgspec import structs
 
 from smith_server.core.errors import AgentFailure, failure
-from smith_server.core.messages import AssistantMessage
 from smith_server.store import compaction, conversations, jobs
-from smith_server.store.codec import decode_message
+from smith_server.store.codec import calls_in, decode_message
 from smith_server.store.conversations import Header
 from smith_server.store.keys import message_key, prefix_end, turn_id
 from smith_server.store.notes import SCRATCHPAD, TURN_RECORD
@@ -101,14 +100,6 @@ def _drop_later_children(connection: apsw.Connection, source: str, new: str, end
     early: set[str] = set()
     late: set[str] = set()
     for seq, record in connection.execute(_REPLIES, (source, end[0])):
-        (late if seq > end[1] else early).update(_calls(record))
+        (late if seq > end[1] else early).update(calls_in(record))
     if late - early:
         jobs.drop(connection, new, turn_id(end[0]), "", late - early)
-
-
-def _calls(record: bytes) -> set[str]:
-    try:
-        message = decode_message(record)
-    except AgentFailure:
-        return set()
-    return {call.id for call in message.calls} if isinstance(message, AssistantMessage) else set()

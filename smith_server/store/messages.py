@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from smith_server.core.errors import AgentFailure, failure
 from smith_server.core.messages import AssistantMessage, Call, Message, Part, Text, ToolMessage, UserMessage
 from smith_server.store import jobs
-from smith_server.store.codec import decode_message, encode
+from smith_server.store.codec import calls_in, decode_message, encode
 from smith_server.store.keys import message_id, message_key, turn_id
 from smith_server.store.search_index import change_message
 from smith_server.store.transaction import transaction
@@ -162,14 +162,6 @@ def _delete_results(connection: apsw.Connection, conversation: str, row: _Row) -
     following = next((seq for seq, _ in replies if seq > row.seq), _LAST)
     gone = sorted(seq for (seq,) in list(connection.execute(_RESULTS, (*turn, row.seq, following))))
     # Some servers use an id again in a later reply: then nobody can tell whose child it was.
-    others = {call for seq, record in replies if seq != row.seq for call in _calls(record)}
-    jobs.drop(connection, conversation, turn_id(row.turn), "", _calls(row.record) - others)
+    others = {call for seq, record in replies if seq != row.seq for call in calls_in(record)}
+    jobs.drop(connection, conversation, turn_id(row.turn), "", calls_in(row.record) - others)
     return gone
-
-
-def _calls(record: bytes) -> set[str]:
-    try:
-        message = decode_message(record)
-    except AgentFailure:
-        return set()
-    return {call.id for call in message.calls} if isinstance(message, AssistantMessage) else set()

@@ -35,34 +35,46 @@ class Found(Struct, frozen=True):
 
 
 class Engine(Protocol):
-    """One search service. `missing` names the variable that should hold its key and does not."""
+    """One search service."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """By which the settings call it."""
+        ...
 
     @property
-    def missing(self) -> str: ...
+    def missing(self) -> str:
+        """The variable that should hold its key and does not; "" where nothing is missing."""
+        ...
 
-    def ask(self, query: str, domains: Sequence[str], most: int) -> Ask: ...
+    def ask(self, query: str, domains: Sequence[str], most: int) -> Ask:
+        """The request for `most` results at most, from these `domains` alone if there are any."""
+        ...
 
     def read(self, answer: Any) -> Found:
         """What `answer`, decoded JSON of any shape, holds."""
         ...
 
 
-class Linkup(Struct, frozen=True):
-    """Linkup. `output_type` is `searchResults`, `sourcedAnswer` or `structured`."""
+class _Keyed(Struct, frozen=True):
+    """A service that wants a `key`, by custom in the variable `key_variable`."""
 
     key: str = ""
+    key_variable: str = ""
+
+    @property
+    def missing(self) -> str:
+        return "" if self.key else self.key_variable
+
+
+class Linkup(_Keyed, frozen=True):
+    """Linkup. `output_type` is `searchResults`, `sourcedAnswer` or `structured`."""
+
     key_variable: str = "LINKUP_API_KEY"
     address: str = "https://api.linkup.so/v1/search"
     depth: str = "standard"
     output_type: str = "searchResults"
     name: str = "linkup"
-
-    @property
-    def missing(self) -> str:
-        return "" if self.key else self.key_variable
 
     def ask(self, query: str, domains: Sequence[str], most: int) -> Ask:
         wish: dict[str, Any] = {"q": query, "depth": self.depth, "outputType": self.output_type, "maxResults": most}
@@ -77,17 +89,12 @@ class Linkup(Struct, frozen=True):
         return Found(hits, _word(_at(answer, "answer"), 8000))
 
 
-class Brave(Struct, frozen=True):
+class Brave(_Keyed, frozen=True):
     """Brave Search."""
 
-    key: str = ""
     key_variable: str = "BRAVE_API_KEY"
     address: str = "https://api.search.brave.com/res/v1/web/search"
     name: str = "brave"
-
-    @property
-    def missing(self) -> str:
-        return "" if self.key else self.key_variable
 
     def ask(self, query: str, domains: Sequence[str], most: int) -> Ask:
         wish = urlencode({"q": _within(query, domains), "count": min(most, 20)})
@@ -97,17 +104,12 @@ class Brave(Struct, frozen=True):
         return Found(_hits(_at(answer, "web", "results"), "title", "description"))
 
 
-class Tavily(Struct, frozen=True):
+class Tavily(_Keyed, frozen=True):
     """Tavily."""
 
-    key: str = ""
     key_variable: str = "TAVILY_API_KEY"
     address: str = "https://api.tavily.com/search"
     name: str = "tavily"
-
-    @property
-    def missing(self) -> str:
-        return "" if self.key else self.key_variable
 
     def ask(self, query: str, domains: Sequence[str], most: int) -> Ask:
         wish = {"api_key": self.key, "query": query, "max_results": most, "include_domains": list(domains)}

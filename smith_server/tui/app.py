@@ -194,8 +194,6 @@ class TerminalSession:
     def show_messages(self) -> None:
         self._page("Messages", self._talk.messages())
 
-    # The rest is nobody else's.
-
     @property
     def _talk(self) -> Talk:
         return self._exchange.talk

@@ -5,12 +5,13 @@ import msgspec
 import pytest
 
 from smith_server.core.budget import Budget
+from smith_server.core.calls import MOST_CONTENT, MOST_TITLE, title_of
 from smith_server.core.cancel import CancelToken
 from smith_server.core.conversation import Conversation
 from smith_server.core.editor import DiskMark, OpenText, SaveOutcome
 from smith_server.core.errors import ToolRefusal
 from smith_server.core.events import CallProgressed, Event, FilesChanged
-from smith_server.core.execute import MOST_CONTENT, MOST_TITLE, execute, run_call, title_of
+from smith_server.core.execute import execute, run_call
 from smith_server.core.messages import AssistantMessage, Call, ToolMessage
 from smith_server.core.ports import Answer, Question, Verdict
 from smith_server.core.scope import TurnInput

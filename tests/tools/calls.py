@@ -2,9 +2,9 @@
 
 import json
 
+from smith_server.core.calls import refused
 from smith_server.core.cancel import CancelToken
 from smith_server.core.errors import ToolRefusal
-from smith_server.core.execute import refused
 from smith_server.core.tool import ToolContext, decode_arguments
 
 
