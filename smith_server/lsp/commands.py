@@ -62,7 +62,7 @@ class LspFace:
         if said == params.state:
             return
         self._made[params.change] = (session, change, params.state)
-        session.inbox.note(f"[{_SAID[params.state].format(change.path.name)}]")
+        session.line.inbox.note(f"[{_SAID[params.state].format(change.path.name)}]")
 
     def approver(self, session: Session) -> Approver:
         """Questions are events; the answer comes back as a command."""

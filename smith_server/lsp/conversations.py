@@ -85,7 +85,7 @@ class Conversations:
         self._stream.flush()
         events = list(page.events)
         if not args.before:
-            events += [Envelope(session.id, session.turn, event) for event in session.waiting()]
+            events += [Envelope(session.id, session.turn, event) for event in session.line.waiting()]
             events += self._services.standing(session.id).late()
         answer: dict[str, Any] = {
             "conversation": session.id,

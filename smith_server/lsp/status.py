@@ -79,4 +79,4 @@ class Status:
 
 
 def _queue(session: Session) -> tuple[dict[str, Any], ...]:
-    return tuple({"id": each.id, "text": each.text, "steers": each.steers} for each in session.waiting())
+    return tuple({"id": each.id, "text": each.text, "steers": each.steers} for each in session.line.waiting())

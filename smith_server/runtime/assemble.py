@@ -142,7 +142,7 @@ class Assembler:
         wish = Wish(settings, asked, actor.role, partial(handles.config.written, actor.root))
         picked = await handles.model.pick(wish, actor.emit)
         provider, meter = picked.provider, Meter(picked.tariff.bill, kept.account)
-        inbox = Inbox() if actor.job else kept.session.inbox
+        inbox = Inbox() if actor.job else kept.session.line.inbox
         mask = secrets.mask({**self._environ, **picked.secret}, secrets.variables_of(settings))
         shell = self.kit.shell(actor, inbox.note, mask)
         tools = self.kit.tools(actor, kept, texts, shell, partial(self._child, kept))

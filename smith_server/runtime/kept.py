@@ -73,4 +73,4 @@ class Keeping:
 def _late(session: Session, texts: "Texts", change: str, receipt: Receipt) -> None:
     """A receipt that came too late corrects what is known and reaches the model with the next request."""
     texts.late_receipt(change, receipt)
-    session.inbox.note(f"[The editor answered late: the edit whose fate was unknown is {receipt.status}.]")
+    session.line.inbox.note(f"[The editor answered late: the edit whose fate was unknown is {receipt.status}.]")

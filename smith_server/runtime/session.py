@@ -1,10 +1,9 @@
 """One open conversation: a queue of prompts and the one task that runs them. Nothing else lives here."""
 
 import asyncio
-from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import structs
 
@@ -18,10 +17,6 @@ from smith_server.core.events import (
     ErrorReported,
     Event,
     MessageAdded,
-    PromptDropped,
-    PromptEdited,
-    PromptQueued,
-    PromptTaken,
     SessionFailed,
     TurnCancelRequested,
     TurnStarted,
@@ -34,8 +29,8 @@ from smith_server.runtime.bus import Bus
 from smith_server.runtime.ending import ended, last_event
 from smith_server.runtime.errands import Errands
 from smith_server.runtime.lifecycle import Life
-from smith_server.runtime.line import Inbox, Prompt, Ticket, new_name
-from smith_server.runtime.outcome import CancelOutcome, TurnOutcome, TurnRecord
+from smith_server.runtime.line import Line, Prompt, Ticket
+from smith_server.runtime.outcome import CancelOutcome, TurnRecord
 from smith_server.store.lease import Lease, facts, named
 
 CANCEL_SECONDS = 0.5
@@ -44,12 +39,20 @@ READ_ONLY = "It is shown here read-only: /take-over goes on with it here, /fork 
 T = TypeVar("T")
 
 
+class _Running(NamedTuple):
+    """The turn at work: what is seen of it, what stops it, whose prompt it is."""
+
+    record: TurnRecord
+    token: CancelToken
+    placed: Ticket
+
+
 class Session:
     """One conversation at work. `prepare` makes the input of a turn and may raise `AgentFailure`.
 
     `role` and `model` are those that the person chose for it, "" for the configured ones, `provider` the one that
     the model was chosen for, "" for any; `compactions` say what of `talk` is not sent any more. `holder` is the
-    right of another process to write it: then it is only looked at here.
+    right of another process to write it: then it is only looked at here. `line` holds what waits for a turn.
     """
 
     def __init__(
@@ -63,11 +66,10 @@ class Session:
         self.id = conversation
         self.root = root
         self.talk = talk
-        self.inbox = Inbox(lambda name: self.emit(PromptTaken(id=name)))
+        self.line = Line(self.emit)
         self.compactions: list[Compaction] = []
         self.approvals = Approvals(self.emit)
         self.errands = Errands()
-        self._attached: list[str] = []
         self._bus = bus
         self._prepare = prepare
         self.role = ""
@@ -76,10 +78,9 @@ class Session:
         self.holder: Lease | None = None
         self.provider = ""
         self.life = Life()
-        self._queue: deque[Ticket] = deque()
         self._task: asyncio.Task[None] | None = None
         self._beside: CancelToken | None = None
-        self._running: tuple[TurnRecord, CancelToken, Ticket] | None = None
+        self._running: _Running | None = None
 
     @property
     def busy(self) -> bool:
@@ -89,7 +90,7 @@ class Session:
     @property
     def turn(self) -> str:
         """The id of the running turn, or ""; a turn that has had its last event runs no more."""
-        record = self._running[0] if self._running else None
+        record = self._running.record if self._running else None
         return record.turn if record is not None and not record.stop_reason else ""
 
     async def submit(self, prompt: Prompt, *, queue: bool = True) -> Ticket:
@@ -100,11 +101,8 @@ class Session:
         self.require_writable()
         if self.busy and not queue:
             raise failure("policy", "turn_active", "A turn is running. Cancel it, or send the prompt with `queue`.")
-        prompt = self._with_attached(prompt)
-        placed = Ticket.of(prompt, waited=self.busy)
-        self._queue.append(placed)
+        placed = self.line.add(prompt, waits=self.busy)
         if placed.waited:
-            self.emit(PromptQueued(id=placed.id, text=prompt.text, record=prompt.record()))
             await self._bus.told()
         if not self.busy:
             self._task = asyncio.create_task(self._work(), name=f"session {self.id}")
@@ -118,9 +116,7 @@ class Session:
         if self._running is None:
             return (await self.submit(Prompt(text))).id
         self.require_writable()
-        name = new_name()
-        self.emit(PromptQueued(id=name, text=text, steers=True))
-        self.inbox.put(name, text)
+        name = self.line.steer(text)
         await self._bus.told()
         return name
 
@@ -140,76 +136,38 @@ class Session:
         self.require_writable()
         if self.busy:
             raise failure("policy", "turn_active", "A turn is running. Cancel it first.")
-        self._beside, held = CancelToken(), len(self._queue)
+        self._beside, held = CancelToken(), len(self.line)
         job = asyncio.ensure_future(work(self._beside))
         self._task = asyncio.create_task(self._after(job, held), name=f"session {self.id}")
         try:
             return await job
         finally:
-            if len(self._queue) <= held:
+            if len(self.line) <= held:
                 await asyncio.wait([self._task])
 
     async def _after(self, job: asyncio.Future[Any], held: int) -> None:
         """Prompts that came meanwhile run now; those that were `held` before wait on."""
         await asyncio.wait([job])
         self._beside = None
-        if len(self._queue) > held:
+        if len(self.line) > held:
             await self._work()
 
-    def attach(self, text: str) -> None:
-        """Let the next prompt carry `text`."""
-        self._attached.append(text)
-
-    def _with_attached(self, prompt: Prompt) -> Prompt:
-        carried, self._attached = "\n\n".join(self._attached), []
-        if not carried:
-            return prompt
-        attached = f"{prompt.attached}\n\n{carried}" if prompt.attached else carried
-        return structs.replace(prompt, attached=attached, carried=carried)
-
-    def hold(self, prompts: Iterable[tuple[str, Prompt]]) -> None:
-        """Put back prompts that waited when an earlier process ended; they run before the next one."""
-        self._queue.extend(Ticket.of(prompt, name) for name, prompt in prompts)
-
-    def waiting(self) -> Sequence[PromptQueued]:
-        """What waits: words for the running turn, then the prompts in line."""
-        words = [PromptQueued(id=name, text=text, steers=True) for name, text in self.inbox.waiting()]
-        line = [PromptQueued(id=each.id, text=each.prompt.text, record=each.prompt.record()) for each in self._queue]
-        return [*words, *line]
-
     async def edit_waiting(self, name: str, text: str) -> None:
-        """Give what waits another text; stored when this returns. Raises schema/`unknown_id` and `empty`."""
+        """As `Line.edit`; stored when this returns. Raises as `require_writable` too."""
         self.require_writable()
-        if not text.strip():
-            raise failure("schema", "empty", "A prompt needs a text. Drop it instead.")
-        if not self.inbox.change(name, text):
-            placed = self._placed(name)
-            placed.prompt = structs.replace(placed.prompt, text=text)
-        self.emit(PromptEdited(id=name, text=text))
+        self.line.edit(name, text)
         await self._bus.told()
 
     async def drop_waiting(self, name: str) -> str:
-        """Take back what waits; its text. Raises schema/`unknown_id`."""
+        """As `Line.drop`; stored when this returns. Raises as `require_writable` too."""
         self.require_writable()
-        text = next((each.text for each in self.waiting() if each.id == name), "")
-        if self.inbox.change(name, None):
-            self.emit(PromptDropped(id=name, text=text))
-        else:
-            placed = self._placed(name)
-            self._queue.remove(placed)
-            self._drop(placed)
+        text = self.line.drop(name)
         await self._bus.told()
         return text
 
-    def _placed(self, name: str) -> Ticket:
-        for each in self._queue:
-            if each.id == name:
-                return each
-        raise failure("schema", "unknown_id", "No prompt of that id waits here; it may have begun meanwhile.", id=name)
-
     async def cancel(self) -> CancelOutcome:
         """Stop the running turn and errands and empty the line; returns when nothing of it runs any more."""
-        dropped = self._drop_queue()
+        dropped = self.line.drop_all()
         self._ask_to_stop()
         outcome, ended = await asyncio.gather(self._stopped(dropped), self.errands.cancel())
         killed = (*outcome.killed, *ended)
@@ -219,7 +177,7 @@ class Session:
         """At once: an answer that came a moment before starts nothing any more."""
         if self._running is not None:
             self.emit(TurnCancelRequested())
-            self._running[1].request()
+            self._running.token.request()
         elif self._beside is not None:
             self._beside.request()
 
@@ -232,11 +190,10 @@ class Session:
 
     async def cancel_ticket(self, placed: Ticket) -> None:
         """Stop the turn of `placed`; one that still waits is taken out of the line alone."""
-        if self._running is not None and self._running[2] is placed:
+        if self._running is not None and self._running.placed is placed:
             await self.cancel()
-        elif placed in self._queue:
-            self._queue.remove(placed)
-            self._drop(placed)
+        else:
+            self.line.withdraw(placed)
 
     def start(self) -> None:
         """Take prompts from now on."""
@@ -251,7 +208,7 @@ class Session:
         """From now on nothing begins here, and what runs stops; `fail` waits for it."""
         self.life = self.life.fail(error)
         if self._running is not None:
-            self._running[1].request()
+            self._running.token.request()
 
     async def fail(self, error: AgentError) -> None:
         """End the work of this conversation, which cannot go on in this process, and say so."""
@@ -259,40 +216,21 @@ class Session:
         await self._end()
         self.emit(SessionFailed(error=public(error)))
 
-    def leave_line(self) -> None:
-        """What waits in line is for whoever opens the conversation next, or for nobody."""
-        while self._queue:
-            self._queue.popleft().done.set_result(TurnOutcome("", "cancelled"))
-
     async def _end(self) -> None:
-        self.leave_line()
+        self.line.leave()
         self._ask_to_stop()
         await self.errands.cancel()
         await self._stopped(())
         if self._task is not None:
             await asyncio.wait([self._task])
 
-    def _drop_queue(self) -> tuple[str, ...]:
-        dropped = []
-        while self._queue:
-            placed = self._queue.popleft()
-            dropped.append(placed.prompt.text)
-            self._drop(placed)
-        return tuple(dropped)
-
-    def _drop(self, placed: Ticket) -> None:
-        if placed.prompt.carried:
-            self._attached.insert(0, placed.prompt.carried)
-        self.emit(PromptDropped(id=placed.id, text=placed.prompt.text))
-        placed.done.set_result(TurnOutcome("", "cancelled"))
-
     async def _work(self) -> None:
-        while self._queue:
-            await self._turn(self._queue.popleft())
+        while self.line:
+            await self._turn(self.line.next())
 
     async def _turn(self, placed: Ticket) -> None:
         prompt, record, token = placed.prompt, TurnRecord(self.talk.begin_turn()), CancelToken()
-        self._running = (record, token, placed)
+        self._running = _Running(record, token, placed)
         placed.begun.set_result(record.turn)
         self.emit(TurnStarted(text=prompt.text, queued=placed.id if placed.waited else ""))
         message = UserMessage(self.talk.mint(), prompt.text, prompt.attached)
@@ -304,8 +242,8 @@ class Session:
         self.emit(last_event(end))
         await (self._told_soon() if token.requested else self._bus.told())
         self._running = None
-        for name, text in self.inbox.left():
-            self._next_prompt(name, text, dropped=token.requested)
+        if self.life.status == "running":
+            self.line.too_late(dropped=token.requested)
         placed.done.set_result(record.outcome())
 
     async def _told_soon(self) -> None:
@@ -314,16 +252,6 @@ class Session:
         await asyncio.wait([told], timeout=CANCEL_SECONDS)
         told.cancel()
 
-    def _next_prompt(self, name: str, text: str, *, dropped: bool) -> None:
-        """Words that came too late for their turn; they wait, stored, under that name already."""
-        late = Ticket.of(Prompt(text), name)
-        if self.life.status != "running":
-            return
-        if dropped:
-            self._drop(late)
-        else:
-            self._queue.append(late)
-
     async def _run(self, prompt: Prompt, token: CancelToken) -> TurnEnd:
         return await run_turn(await self._prepare(self, prompt, token), self.talk, self.emit)
 
@@ -331,7 +259,7 @@ class Session:
         """Post an event of this conversation, and of the running turn if there is one."""
         envelope = Envelope(self.id, self.turn, event)
         if self._running is not None:
-            self._running[0].see(event)
+            self._running.record.see(event)
         if isinstance(event, ContextCompacted) and event.steps:
             self.compactions.append(event.record)
         self._bus.emit(envelope)

@@ -176,7 +176,7 @@ class Sessions:
 
     async def _remove(self, session: Session) -> None:
         await self._shelf.delete(session.id)
-        session.leave_line()
+        session.line.leave()
 
     async def rename(self, conversation: str, title: str) -> None:
         """Give a conversation another title, open or not, also before its first turn.
@@ -293,13 +293,13 @@ class Sessions:
     async def _start(self, opened: Opened) -> Session:
         talk = Conversation(opened.messages, opened.next_turn)
         session = Session(opened.id, opened.root, talk, self._stage.bus, self._prepare)
-        session.hold(opened.waiting)
+        session.line.hold(opened.waiting)
         session.role, session.model, session.title = opened.role, self._options.model or opened.model, opened.title
         session.provider = "" if self._options.model else opened.provider
         session.compactions.extend(opened.compactions)
         session.holder = opened.holder
         for text in opened.told:
-            session.inbox.note(text)
+            session.line.inbox.note(text)
         self._open[session.id] = session
         self._current[session.root] = session.id
         session.start()

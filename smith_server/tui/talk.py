@@ -57,7 +57,7 @@ class Talk:
             self.shown.notice("info", "What came before is stored and not shown here; Alt-h shows it.")
         for envelope in self._told(page):
             self.shown.take(envelope)
-        self.shown.queue = [(each.id, each.text) for each in self.session.waiting()]
+        self.shown.queue = [(each.id, each.text) for each in self.session.line.waiting()]
         held, self._held = self._held or [], None
         for envelope in held:
             if isinstance(envelope.event, _TOLD_ONCE):

@@ -162,7 +162,7 @@ async def test_a_request_that_is_cancelled_before_its_conversation_is_open_runs_
     client.notify("$/cancelRequest", {"id": request})
     with suppress(RpcError):
         assert (await asyncio.wait_for(turn, 10))["stop_reason"] == "cancelled"
-    assert not any(session["waiting"] for session in (await client.run("smith.status"))["sessions"])
+    assert not any(session["queue"] for session in (await client.run("smith.status"))["sessions"])
     assert not (world.root / "ran").exists()
 
 

@@ -194,7 +194,7 @@ async def test_a_prompt_that_is_dropped_gives_back_what_it_carried(services: Ser
     await running.done
     await services.run_line("/cmd+ echo AGAIN", session)
     await session.submit(Prompt("two"))
-    session.attach("[left for the next]")
+    session.line.attach("[left for the next]")
     waiting = await session.submit(Prompt("three"))
     assert waiting.waited
     await session.cancel()

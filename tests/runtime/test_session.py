@@ -46,7 +46,9 @@ class Stage:
         self.session.start()
 
     async def prepare(self, session: Session, prompt: Prompt, token: CancelToken) -> TurnInput:
-        return turn_input(self.provider, token=token, inbox=session.inbox, approver=session.approvals, **self.changes)
+        return turn_input(
+            self.provider, token=token, inbox=session.line.inbox, approver=session.approvals, **self.changes
+        )
 
     def events(self, kind: type[Any]) -> list[Any]:
         return [envelope.event for envelope in self.seen if isinstance(envelope.event, kind)]
@@ -215,7 +217,7 @@ async def test_an_unknown_question_is_named_so(stage: Stage) -> None:
 
 async def test_held_prompts_run_before_the_next_one(stage: Stage) -> None:
     stage.provider.replies = [answer("old"), answer("new")]
-    stage.session.hold([("q1", Prompt("from before"))])
+    stage.session.line.hold([("q1", Prompt("from before"))])
     ticket = await stage.session.submit(Prompt("now"))
     assert (await ticket.done).text == "new"
     texts = [message.text for message in stage.session.talk.messages if isinstance(message, UserMessage)]
@@ -249,7 +251,7 @@ async def test_words_for_a_turn_that_is_cancelled_come_back(stage: Stage) -> Non
 
 
 async def test_a_note_waits_for_the_next_request_and_is_not_shown(stage: Stage) -> None:
-    stage.session.inbox.note("[late]")
+    stage.session.line.inbox.note("[late]")
     stage.provider.replies = [answer("well")]
     await (await stage.session.submit(Prompt("1"))).done
     asked = [message for message in stage.provider.requests[0].messages if isinstance(message, UserMessage)]

@@ -20,7 +20,7 @@ async def cmd(rest: str, session: Session, services: Services) -> Result:
 async def attached(rest: str, session: Session, services: Services) -> Result:
     """The same, and the next prompt carries line and output."""
     done = await _run(rest, session, services)
-    session.attach(f"[The user ran a command: {rest}]\n{done.content}")
+    session.line.attach(f"[The user ran a command: {rest}]\n{done.content}")
     text = f"{done.content}\n[The next prompt carries this.]"
     return Result(text, {"ok": done.ok, "summary": done.summary})
 
