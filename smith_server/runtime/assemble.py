@@ -146,18 +146,7 @@ class Assembler:
         mask = secrets.mask({**self._environ, **picked.secret}, secrets.variables_of(settings))
         shell = self.kit.shell(actor, inbox.note, mask)
         tools = self.kit.tools(actor, kept, texts, shell, partial(self._child, kept))
-        without = ("dispatch",) if actor.room.is_closed_at(actor.depth) else ()
-        own = model_settings(settings, provider.name, picked.selected.model)
-        frame = Request(
-            picked.selected.model,
-            role_text(COMPACT) if picked.compact else await self._prompt(actor),
-            (),
-            handles.tool.offered(actor.role, _few(tools) if picked.compact else tools, without),
-            own.max_output_tokens or picked.output_limit,
-            own.temperature,
-            settings.defaults.stream,
-            picked.images,
-        )
+        frame = await self._frame(actor, picked, tools)
         return TurnInput(
             provider=provider,
             view=self._view(actor, kept, frame, picked, Summarizer(provider, frame, token, meter)),
@@ -175,6 +164,21 @@ class Assembler:
             budget=Budget(settings.tool_step_budget, settings.max_requests, settings.max_budget_usd),
             meter=meter,
             save_before_run=settings.editor.save_before_run,
+        )
+
+    async def _frame(self, actor: Actor, picked: Picked, tools: Mapping[str, Tool]) -> Request:
+        """The request without messages."""
+        without = ("dispatch",) if actor.room.is_closed_at(actor.depth) else ()
+        own = model_settings(actor.settings, picked.provider.name, picked.selected.model)
+        return Request(
+            picked.selected.model,
+            role_text(COMPACT) if picked.compact else await self._prompt(actor),
+            (),
+            self._handles.tool.offered(actor.role, _few(tools) if picked.compact else tools, without),
+            own.max_output_tokens or picked.output_limit,
+            own.temperature,
+            actor.settings.defaults.stream,
+            picked.images,
         )
 
     async def _prompt(self, actor: Actor) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -126,20 +127,15 @@ class Children:
 
     async def _placed(self, child: Actor, task: str, token: CancelToken) -> tuple[TurnEnd, Report]:
         """Its turn, when there is a place for it. One that is cancelled waits no longer: its turn ends as it begins."""
-        place = self._place()
-        try:
-            async with interrupted_by(token):
-                await place.__aenter__()
-        except Cancelled:
+        async with AsyncExitStack() as taken:
+            with suppress(Cancelled):
+                async with interrupted_by(token):
+                    await taken.enter_async_context(self._place())
             return await self._turn(child, task, token)
-        try:
-            return await self._turn(child, task, token)
-        finally:
-            await place.__aexit__(None, None, None)
 
-    def _place(self) -> "asyncio.Semaphore | _Anywhere":
+    def _place(self) -> AbstractAsyncContextManager[None]:
         """A child of a child runs in its parent's place: it would wait for itself otherwise."""
-        return self._parent.room.parallel if self._parent.depth == 0 else _Anywhere()
+        return self._parent.room.parallel if self._parent.depth == 0 else nullcontext()
 
     async def _turn(self, child: Actor, task: str, token: CancelToken) -> tuple[TurnEnd, Report]:
         child.emit(TurnStarted(text=task))
@@ -195,16 +191,6 @@ def _refused(job: Job, error: AgentError) -> ToolResult:
     report = unreported(cast(ReportKind, resolve_role(job.role).row), error, "")
     told = {"role": job.role, **msgspec.to_builtins(report)}
     return ToolResult(msgspec.json.encode(told, order="sorted").decode(), error.message, ok=False, code=error.code)
-
-
-class _Anywhere:
-    """A place that is always free."""
-
-    async def __aenter__(self) -> None:
-        return None
-
-    async def __aexit__(self, *_: object) -> None:
-        return None
 
 
 def task_message(job: Job) -> str:

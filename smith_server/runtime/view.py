@@ -76,9 +76,10 @@ class WindowView:
         return msgspec.structs.replace(self.frame, messages=shown.messages)
 
     async def compact(self, messages: Sequence[Message]) -> Compaction:
-        """Make room now, because somebody asked for it: the past is shortened and summed up. Raises `Cancelled`,
+        """Make room now, because somebody asked for it: the past is shortened and summed up.
 
-        or a `policy` failure where it is switched off."""
+        Raises `Cancelled`, and policy/`context_unmanaged` where it is switched off.
+        """
         if not self.rules.enabled:
             text = "`context_management.enabled` is off: everything is sent as it is."
             raise failure("policy", "context_unmanaged", text)
