@@ -98,10 +98,10 @@
 (ert-deftest smith-block-the-cost-of-a-conversation-is-told-where-it-is-known ()
   (let ((talk (smith-talk-new "c1")))
     (dolist (pair '((0.0123 . "$0.0123") (1.5 . "$1.50")))
-      (smith-state--on 'usage_updated talk
+      (smith-fold-event 'usage_updated talk
                        (list :turn_usage nil :context 10 :cost (car pair)) nil)
       (should (member (cdr pair) (smith-modeline--talk talk))))
-    (smith-state--on 'usage_updated talk '(:turn_usage nil :context 10 :cost nil) nil)
+    (smith-fold-event 'usage_updated talk '(:turn_usage nil :context 10 :cost nil) nil)
     (should-not (seq-some (lambda (text) (string-prefix-p "$" text))
                           (smith-modeline--talk talk)))))
 

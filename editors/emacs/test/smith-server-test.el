@@ -4,7 +4,7 @@
 
 ;;; Commentary:
 
-;; The main job: edits in unsaved buffers, refused ones, odd files, cancel.
+;; The main job: edits in unsaved buffers, refused ones, much at once, the end.
 
 ;;; Code:
 
@@ -15,6 +15,15 @@
   (setq last-command nil)
   (undo-boundary)
   (undo))
+
+(defun smith-test-late-replace (&rest more)
+  "Return replies that read a.py and replace \"two\" in it a while later.
+MORE are arguments of that call."
+  (list (smith-test-call "read" :path "a.py")
+        (vector (list :wait 0.5)
+                (list :call "replace"
+                      :arguments (append '(:path "a.py" :old "two" :new "agent") more)))
+        (smith-test-say "Done.")))
 
 (ert-deftest smith-server-edit-lands-in-an-unsaved-buffer-as-one-undo-step ()
   (let ((path (smith-test-file "a.py" "one\ntwo\nthree\nfour\n")))
@@ -46,12 +55,7 @@
 (ert-deftest smith-server-typing-into-the-same-line-makes-the-edit-stale ()
   (let ((path (smith-test-file "a.py" "one\ntwo\nthree\n")))
     (smith-test-with-server
-        (list (smith-test-call "read" :path "a.py")
-              (vector (list :wait 0.5)
-                      (list :call "replace"
-                            :arguments '(:path "a.py" :old "two" :new "agent"
-                                         :hash "{hash:a.py}")))
-              (smith-test-say "Refused, I see."))
+        (smith-test-late-replace :hash "{hash:a.py}")
       (smith-test-visiting path
         (let ((turn (smith-test-start-command session smith-protocol-command-turn
                                               :text "Do it.")))
@@ -68,11 +72,7 @@
 (ert-deftest smith-server-edit-of-a-killed-buffer-goes-to-the-disk ()
   (let ((path (smith-test-file "a.py" "one\ntwo\n")))
     (smith-test-with-server
-        (list (smith-test-call "read" :path "a.py")
-              (vector (list :wait 0.5)
-                      (list :call "replace"
-                            :arguments '(:path "a.py" :old "two" :new "agent")))
-              (smith-test-say "Done."))
+        (smith-test-late-replace)
       (let ((buffer (find-file-noselect path))
             (turn (smith-test-start-command session smith-protocol-command-turn
                                             :text "Do it.")))
@@ -104,88 +104,6 @@
                                 (nth 1 (smith-test-told session))))
         (should (equal (smith-test-bytes path)
                        "one\ntwo, and more from elsewhere\n"))))))
-
-;;; Odd files: bytes outside the edit are the same
-
-(defun smith-test-odd (before after &optional old new)
-  "Edit a file of bytes BEFORE in its buffer; it must be AFTER when it is saved.
-The edit puts NEW in place of OLD, which are agent and two if they are nil."
-  (let ((path (smith-test-file "odd.txt" before)))
-    (smith-test-with-server (smith-test-replace (or old "two") (or new "agent"))
-      (smith-test-visiting path
-        (smith-test-turn session)
-        (should (equal (smith-test-bytes path) before))
-        (should (buffer-modified-p))
-        (should (string-match-p (smith-text-hash) (nth 1 (smith-test-told session))))
-        (save-buffer)
-        (should (equal (smith-test-bytes path) after))))))
-
-(ert-deftest smith-server-crlf ()
-  (smith-test-odd "one\r\ntwo\r\nthree\r\n" "one\r\nagent\r\nthree\r\n"))
-
-(ert-deftest smith-server-crlf-with-new-lines ()
-  (smith-test-odd "one\r\ntwo\r\nthree\r\n" "one\r\nan\r\nagent\r\nthree\r\n"
-                  nil "an\nagent"))
-
-(ert-deftest smith-server-byte-order-mark ()
-  (smith-test-odd "\xef\xbb\xbfone\ntwo\nthree\n" "\xef\xbb\xbfone\nagent\nthree\n"))
-
-(ert-deftest smith-server-byte-order-mark-and-crlf ()
-  (smith-test-odd "\xef\xbb\xbfone\r\ntwo\r\n" "\xef\xbb\xbfone\r\nagent\r\n"))
-
-(ert-deftest smith-server-latin-1 ()
-  (smith-test-odd "caf\xe9\ntwo\n" "caf\xe9\nna\xefve\n" nil "naïve"))
-
-(ert-deftest smith-server-utf-16 ()
-  (smith-test-odd (encode-coding-string "é\ntwo\n" 'utf-16le-with-signature)
-                  (encode-coding-string "é\nagent 😀\n" 'utf-16le-with-signature)
-                  nil "agent 😀"))
-
-(ert-deftest smith-server-no-final-newline ()
-  (smith-test-odd "one\ntwo\nthree" "one\nagent\nthree"))
-
-(ert-deftest smith-server-emoji-before-the-edit ()
-  (smith-test-odd (encode-coding-string "😀é\n😀 two\n" 'utf-8)
-                  (encode-coding-string "😀é\n😀 agent\n" 'utf-8)))
-
-(ert-deftest smith-server-form-feed-and-line-separator ()
-  (smith-test-odd (encode-coding-string "o\fne\u2028x\u0085y\ntwo\n" 'utf-8)
-                  (encode-coding-string "o\fne\u2028x\u0085y\nagent\n" 'utf-8)))
-
-(ert-deftest smith-server-lone-cr-above-the-edit ()
-  (smith-test-odd "o\rne\ntwo\nthree\n" "o\rne\nagent\nthree\n"))
-
-(ert-deftest smith-server-mixed-line-ends ()
-  (smith-test-odd "one\r\ntwo\nthree\r\n" "one\r\nagent\nthree\r\n"))
-
-(ert-deftest smith-server-large-file ()
-  (let ((rest (apply #'concat (make-list 65000 (concat (make-string 79 ?y) "\n")))))
-    (smith-test-odd (concat "one\ntwo\n" rest) (concat "one\nagent\n" rest))))
-
-(ert-deftest smith-server-only-cr-is-read-and-not-edited ()
-  (let ((path (smith-test-file "odd.txt" "one\rtwo\r")))
-    (smith-test-with-server (smith-test-replace "two" "agent")
-      (smith-test-visiting path
-        (goto-char (point-max))
-        (insert "mine\n")
-        (smith-test-turn session)
-        (should (equal (buffer-string) "one\ntwo\nmine\n"))
-        (should (string-match-p "mine" (nth 0 (smith-test-told session))))
-        (should (equal (smith-test-bytes path) "one\rtwo\r"))))))
-
-(ert-deftest smith-server-file-opened-through-a-link ()
-  (let ((path (smith-test-file "odd.txt" "one\ntwo\n"))
-        (link (expand-file-name "link.txt")))
-    (make-symbolic-link path link t)
-    (smith-test-with-server (smith-test-replace "two" "agent")
-      (smith-test-visiting link
-        (goto-char (point-max))
-        (insert "three\n")
-        (save-buffer)
-        (smith-test-turn session)
-        (should (equal (buffer-string) "one\nagent\nthree\n"))
-        (should (equal (smith-test-bytes path) "one\ntwo\nthree\n"))
-        (should (file-symlink-p link))))))
 
 ;;; Much at once
 
@@ -220,8 +138,6 @@ The edit puts NEW in place of OLD, which are agent and two if they are nil."
                                     "")
                          words))
           (should (smith-test-no-gap-p)))))))
-
-;;; What Emacs cannot read
 
 (ert-deftest smith-server-says-a-nul ()
   (smith-test-with-server
@@ -260,12 +176,7 @@ The edit puts NEW in place of OLD, which are agent and two if they are nil."
 (ert-deftest smith-server-edit-through-an-indirect-buffer-makes-a-change-stale ()
   (let ((path (smith-test-file "a.py" "one\ntwo\n")))
     (smith-test-with-server
-        (list (smith-test-call "read" :path "a.py")
-              (vector (list :wait 0.5)
-                      (list :call "replace"
-                            :arguments '(:path "a.py" :old "two" :new "agent"
-                                         :hash "{hash:a.py}")))
-              (smith-test-say "Refused."))
+        (smith-test-late-replace :hash "{hash:a.py}")
       (smith-test-visiting path
         (let ((indirect (make-indirect-buffer (current-buffer) "indirect"))
               (turn (smith-test-start-command session smith-protocol-command-turn
@@ -311,112 +222,6 @@ The edit puts NEW in place of OLD, which are agent and two if they are nil."
                               unless (string-match-p (plist-get vector :hash) told)
                               collect (list (plist-get vector :id) told))
                      nil)))))
-
-;;; An edit that waits
-
-(defun smith-test-while-it-waits (during after)
-  "Call DURING in a buffer where an edit of the second line waits.
-Call AFTER with what the model was told of the edit in the end."
-  (smith-test-with-server (smith-test-replace "two" "agent")
-    (smith-test-visiting (smith-test-file "odd.txt" "one\ntwo\n")
-      (let ((transient-mark-mode t)
-            (turn (smith-test-start-command session smith-protocol-command-turn
-                                            :text "Go.")))
-        (push-mark (point-max) t t)
-        (smith-test-event "edit_waiting" :path buffer-file-name)
-        (should (equal (buffer-string) "one\ntwo\n"))
-        (funcall during)
-        (deactivate-mark)
-        (smith-test-answer turn)
-        (funcall after (nth 1 (smith-test-told session)))))))
-
-(ert-deftest smith-server-edit-that-waited-is-applied ()
-  (smith-test-while-it-waits
-   #'ignore
-   (lambda (told)
-     (should (equal (buffer-string) "one\nagent\n"))
-     (should (string-match-p (smith-text-hash) told)))))
-
-(ert-deftest smith-server-edit-that-waited-while-its-text-changed-is-stale ()
-  (smith-test-while-it-waits
-   (lambda ()
-     (goto-char (point-max))
-     (insert "mine\n"))
-   (lambda (told)
-     (should (equal (buffer-string) "one\ntwo\nmine\n"))
-     (should (string-match-p "mine" told)))))
-
-;;; Cancel
-
-(defun smith-test-cancelled (session turn)
-  "Cancel TURN of SESSION; it must be over within a second."
-  (let ((began (float-time))
-        (stopped (smith-test-command session smith-protocol-command-cancel)))
-    (should (eq (plist-get stopped :cancelled) t))
-    (should (equal (plist-get (smith-test-answer turn) :stop_reason) "cancelled"))
-    (should (< (- (float-time) began) 1))
-    (should (equal (plist-get (car smith-test-events) :kind) "turn_cancelled"))
-    (should (equal (plist-get (smith-test-turn session) :text)
-                   "The next turn works."))))
-
-(ert-deftest smith-server-cancel-while-the-answer-streams ()
-  (smith-test-with-server
-      (list (vector (list :text "so far so good " :size 5 :delay 0.05) (list :wait 60))
-            (smith-test-say "The next turn works."))
-    (let ((turn (smith-test-start-command session smith-protocol-command-turn
-                                          :text "Go.")))
-      (smith-test-event "llm_output_delta")
-      (smith-test-cancelled session turn))))
-
-(ert-deftest smith-server-cancel-by-its-command-tells-what-it-did ()
-  (smith-cancel)
-  (should (equal smith-test-said "smith: nothing is running"))
-  (smith-test-with-server (list (vector '(:text "so far " :size 2 :delay 0.05) '(:wait 60)))
-    (let ((turn (smith-test-start-command session smith-protocol-command-turn
-                                          :text "Go.")))
-      (smith-test-event "llm_output_delta")
-      (smith-cancel)
-      (smith-test-until (lambda () (equal smith-test-said "smith: cancelled")))
-      (should (equal (plist-get (smith-test-answer turn) :stop_reason) "cancelled")))))
-
-(defun smith-test-living (mark)
-  "Return the command lines of processes that run and hold MARK."
-  (cl-loop for pid in (list-system-processes)
-           for facts = (process-attributes pid)
-           for line = (alist-get 'args facts)
-           when (and line (string-match-p mark line)
-                     (not (member (alist-get 'state facts) '("Z" "X"))))
-           collect line))
-
-(ert-deftest smith-server-cancel-while-a-command-runs ()
-  (let* ((mark (format "60.%09d" (random 1000000000)))
-         (sleep (format "sleep %s" (regexp-quote mark))))
-    (smith-test-with-server
-        (list (smith-test-call "bash" :command (format "sleep %s & sleep %s" mark mark))
-              (smith-test-say "The next turn works."))
-      (let ((turn (smith-test-start-command session smith-protocol-command-turn
-                                            :text "Go.")))
-        (smith-test-until (lambda () (>= (length (smith-test-living sleep)) 2)))
-        (smith-test-cancelled session turn)
-        (smith-test-until (lambda () (not (smith-test-living mark))) 0.5)))))
-
-(ert-deftest smith-server-cancel-takes-back-an-edit-that-waits ()
-  (let ((path (smith-test-file "odd.txt" "one\ntwo\n")))
-    (smith-test-with-server (append (smith-test-replace "two" "agent")
-                                    (list (smith-test-say "The next turn works.")))
-      (smith-test-visiting path
-        (let ((transient-mark-mode t)
-              (turn (smith-test-start-command session smith-protocol-command-turn
-                                              :text "Go.")))
-          (push-mark (point-max) t t)
-          (smith-test-event "edit_waiting" :path path)
-          (smith-test-answer
-           (smith-test-start-command session smith-protocol-command-cancel))
-          (should (equal (plist-get (smith-test-answer turn) :stop_reason)
-                         "cancelled"))
-          (deactivate-mark)
-          (accept-process-output nil 0.3)
-          (should (equal (buffer-string) "one\ntwo\n")))))))
 
 ;;; Ends
 
