@@ -55,36 +55,6 @@ def _becomes(now: Callable[[], str], expected: str) -> bool:
     return True
 
 
-def turn(server: TestServer, text: str) -> None:
-    server.event("turn_started", text=text, model="m", provider="p")
-    server.event("llm_request_started", model="m")
-
-
-def say(server: TestServer, text: str, message: str = "m1") -> None:
-    server.event("llm_output_delta", message=message, text=text)
-
-
-def ask(server: TestServer, number: int = 1) -> None:
-    server.event("tool_call_started", call_id=f"c{number}", name="bash", arguments="{}", title=f"make {number}")
-    server.event(
-        "approval_asked",
-        id=f"q{number}",
-        call_id=f"c{number}",
-        name="bash",
-        title=f"make {number}",
-        diff="@@ -1 +1 @@\n-a\n+b",
-        saves=["a.txt"],
-    )
-
-
-def stored(text: str, answer: str = "Stored answer.") -> list[dict[str, Any]]:
-    return [
-        {"kind": "turn_started", "turn": "t0", "text": text},
-        {"kind": "llm_output_delta", "turn": "t0", "message": "m0", "text": answer},
-        {"kind": "turn_completed", "turn": "t0", "stop_reason": "completed"},
-    ]
-
-
 def settled(server: TestServer) -> None:
     """All that was sent before has arrived."""
     server.request("smith/readBuffer", {"uri": "file:///none"})

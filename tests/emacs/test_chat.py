@@ -3,9 +3,10 @@ from typing import Any
 
 import pytest
 
-from tests.emacs.chat import Chat, ask, say, settled, stored, turn
+from tests.emacs.chat import Chat, settled
 from tests.emacs.editor import Emacs, quoted
 from tests.nvim.server import TestServer, until
+from tests.nvim.told import QUESTION, ask, say, stored, turn
 
 pytestmark = pytest.mark.emacs
 
@@ -251,16 +252,6 @@ def test_a_failed_command_says_why(emacs: Emacs, server: TestServer, chat: Chat)
     server.answers["smith.slash"] = lambda argument: {"ok": False, "error": error}
     emacs.keys("/nope" + RET)
     assert chat.shows("❯ /nope", "", "✗ There is no /nope.")
-
-
-QUESTION = [
-    "? May I run bash make 1?",
-    "    saves first: a.txt",
-    "    @@ -1 +1 @@",
-    "    -a",
-    "    +b",
-    "    y yes · n no · a always",
-]
 
 
 @pytest.mark.parametrize(("key", "decision"), [("y", "yes"), ("n", "no"), ("a", "always")])

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.emacs.chat import Chat, stored
+from tests.emacs.chat import Chat
 from tests.emacs.editor import Emacs
 from tests.nvim.server import TestServer, until
+from tests.nvim.told import stored
 
 pytestmark = pytest.mark.emacs
 

@@ -5,6 +5,7 @@ import pytest
 
 from tests.nvim.editor import TestEditor
 from tests.nvim.server import TestServer, until
+from tests.nvim.told import QUESTION, ask, say, stored, turn
 
 pytestmark = pytest.mark.nvim
 
@@ -27,15 +28,6 @@ def chat(editor: TestEditor, server: TestServer, path: Path) -> int:
 
 def shown(editor: TestEditor, chat: int, *lines: str) -> bool:
     return editor.holds(chat, list(lines))
-
-
-def turn(server: TestServer, text: str) -> None:
-    server.event("turn_started", text=text, model="m", provider="p")
-    server.event("llm_request_started", model="m")
-
-
-def say(server: TestServer, text: str, message: str = "m1") -> None:
-    server.event("llm_output_delta", message=message, text=text)
 
 
 def test_a_prompt_is_sent_with_the_file_beside_the_chat_and_its_answer_is_shown(
@@ -254,29 +246,6 @@ def test_a_failed_command_says_why(editor: TestEditor, server: TestServer, chat:
     assert shown(editor, chat, "❯ /nope", "", "✗ There is no /nope.", "")
 
 
-def ask(server: TestServer, number: int = 1) -> None:
-    server.event("tool_call_started", call_id=f"c{number}", name="bash", arguments="{}", title=f"make {number}")
-    server.event(
-        "approval_asked",
-        id=f"q{number}",
-        call_id=f"c{number}",
-        name="bash",
-        title=f"make {number}",
-        diff="@@ -1 +1 @@\n-a\n+b",
-        saves=["a.txt"],
-    )
-
-
-QUESTION = [
-    "? May I run bash make 1?",
-    "    saves first: a.txt",
-    "    @@ -1 +1 @@",
-    "    -a",
-    "    +b",
-    "    y yes · n no · a always",
-]
-
-
 @pytest.mark.parametrize(("key", "decision"), [("y", "yes"), ("n", "no"), ("a", "always")])
 def test_a_question_is_answered_by_a_key_on_it(
     editor: TestEditor, server: TestServer, chat: int, key: str, decision: str
@@ -481,14 +450,6 @@ def test_an_attempt_whose_output_is_void_is_taken_away(editor: TestEditor, serve
     server.event("llm_retry", layer="empty", attempt=1, delay_ms=10, error=error, discard_output=True)
     say(server, "An answer.", "m2")
     assert shown(editor, chat, "❯ go", "", "An answer.", "")
-
-
-def stored(text: str) -> list[dict[str, Any]]:
-    return [
-        {"kind": "turn_started", "turn": "t0", "text": text},
-        {"kind": "llm_output_delta", "turn": "t0", "message": "m0", "text": "Stored answer."},
-        {"kind": "turn_completed", "turn": "t0", "stop_reason": "completed"},
-    ]
 
 
 def test_the_stored_conversation_is_shown_when_the_chat_opens(
