@@ -16,13 +16,13 @@ class Linkage:
         self.known: set[str] = set()
 
     def follow(self, message: Message) -> str:
-        """The next message."""
+        """Take in the next message."""
         if isinstance(message, ToolMessage):
             return self.result(message.call_id)
         return self.calls(calls_of(message))
 
     def calls(self, ids: tuple[str, ...]) -> str:
-        """A message that is no result, with the ids of its calls."""
+        """Take in a message that is no result, by the ids of its calls."""
         if problem := self.end():
             return problem
         for call_id in ids:
@@ -35,14 +35,14 @@ class Linkage:
         return ""
 
     def result(self, call_id: str) -> str:
-        """A result."""
+        """Take in the result of a call."""
         if call_id not in self._open:
             return f"the result {call_id!r} belongs to no open call"
         del self._open[call_id]
         return ""
 
     def end(self) -> str:
-        """The end, or anything that closes a round."""
+        """Take in the end, or anything that closes a round."""
         return f"the call {next(iter(self._open))!r} has no result" if self._open else ""
 
 

@@ -5,11 +5,10 @@ that run on after they were cancelled, tracebacks sent to the client, bodies in 
 """
 
 import asyncio
-import json
 import logging
 from collections.abc import Awaitable, Callable, Generator
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from cattrs import Converter
@@ -22,7 +21,8 @@ from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage, 
 
 from smith_server.core.errors import AgentError, AgentFailure, normalize, public
 from smith_server.lsp import protocol
-from smith_server.lsp.documents import Documents, Snapshot, mended
+from smith_server.lsp.bodies import OF_DOCUMENTS, encode, parse
+from smith_server.lsp.documents import Documents, Snapshot
 from smith_server.lsp.frames import frame
 from smith_server.lsp.lifecycle import INVALID_REQUEST, Lifecycle, Refusal, is_id
 
@@ -34,17 +34,11 @@ CANCELLED = -32800
 FAILED = -32803
 """LSP's RequestFailed: the request was right, its work failed."""
 
-T = TypeVar("T")
 Command = Callable[[dict[str, Any], "Arrival"], Awaitable[Any]]
 
-_OF_DOCUMENTS = (
-    types.TEXT_DOCUMENT_DID_OPEN,
-    types.TEXT_DOCUMENT_DID_CHANGE,
-    types.TEXT_DOCUMENT_DID_CLOSE,
-)
 _PLAIN = frozenset(
     {
-        *_OF_DOCUMENTS,
+        *OF_DOCUMENTS,
         types.WORKSPACE_EXECUTE_COMMAND,
         types.CANCEL_REQUEST,
         types.WINDOW_WORK_DONE_PROGRESS_CANCEL,
@@ -110,7 +104,7 @@ class Wire(LanguageServerProtocol):
 
     def _refuse(self, data: Any, refusal: Refusal) -> None:
         """Answer a message that is not taken; what is well formed and wants no answer gets none."""
-        if not isinstance(data, dict) or data.get("method") in _OF_DOCUMENTS:
+        if not isinstance(data, dict) or data.get("method") in OF_DOCUMENTS:
             self.documents.distrust_all()
         name = data.get("id") if isinstance(data, dict) else None
         is_notification = isinstance(data, dict) and "method" in data and "id" not in data
@@ -256,43 +250,6 @@ class Wire(LanguageServerProtocol):
 
 def _cancel_task(task: "asyncio.Task[None]") -> None:
     task.cancel()
-
-
-def parse(body: bytes) -> Any:
-    """A body as plain data. Raises `ValueError` and `RecursionError`.
-
-    JSON allows a string to hold half of a surrogate pair, and clients whose strings are UTF-16 send
-    it; the fast reader refuses it. Halves are replaced here, but `Documents` does it for itself.
-    """
-    try:
-        data = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeError):
-        data = json.loads(body.decode("utf-8", "surrogatepass"), parse_constant=_no_constant)
-        if not (isinstance(data, dict) and data.get("method") in _OF_DOCUMENTS):
-            data = mended(data)
-    return data
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
-
-
-def encode(message: Any) -> bytes:
-    """JSON bytes; half of a surrogate pair, which no JSON reader takes, becomes a question mark."""
-    try:
-        return msgspec.json.encode(message)
-    except UnicodeEncodeError:
-        return msgspec.json.encode(_clean(message))
-
-
-def _clean(node: Any) -> Any:
-    if isinstance(node, str):
-        return node.encode("utf-8", "replace").decode("utf-8")
-    if isinstance(node, dict):
-        return {_clean(key): _clean(value) for key, value in node.items()}
-    if isinstance(node, list | tuple):
-        return [_clean(item) for item in node]
-    return _clean(msgspec.to_builtins(node)) if isinstance(node, Struct) else node
 
 
 def plain_converter() -> Converter:

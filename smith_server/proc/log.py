@@ -29,7 +29,7 @@ class Log:
         self._take_over(kept)
 
     def feed(self, piece: bytes) -> None:
-        """Add `piece`."""
+        """Add `piece` at the end; what a full disk does not take counts as written."""
         if self.size == self._stored:
             with contextlib.suppress(OSError):
                 self._store(piece)

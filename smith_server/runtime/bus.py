@@ -62,7 +62,7 @@ class Bus:
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     def emit(self, envelope: Envelope) -> None:
-        """Queue an event."""
+        """Queue an event; never waits. It is told in this order, when it is stored."""
         self._queue.append(envelope)
         self._emitted += 1
         self._wake.set()

@@ -235,7 +235,7 @@ class Sessions:
         return known
 
     async def close(self, reason: str) -> None:
-        """Stop every turn."""
+        """End the work of all conversations, and say so."""
         if self._following is not None:
             self._following.stop()
         await asyncio.gather(*(session.close(reason) for session in self._open.values()))
