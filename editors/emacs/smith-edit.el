@@ -10,15 +10,17 @@
 ;; editor.  A change that finds Emacs busy is deferred, tried again from the
 ;; start, and reported exactly once.
 ;;
-;; A hunk is a list (BEG END NEW): buffer positions and what to put between.
+;; Hunks are those of `smith-apply'.
 ;;
-;; Requires `smith-buffers', `smith-protocol', `smith-ready', `smith-rpc',
-;; `smith-sync' and `smith-text' of this package, and must not require more.
+;; Requires `smith-apply', `smith-buffers', `smith-protocol', `smith-ready',
+;; `smith-rpc', `smith-sync' and `smith-text' of this package, and must not
+;; require more.
 
 ;;; Code:
 
 (require 'cl-lib)
 (require 'seq)
+(require 'smith-apply)
 (require 'smith-buffers)
 (require 'smith-protocol)
 (require 'smith-ready)
@@ -160,7 +162,7 @@ After `deferred' exactly one `smith/editDone' follows."
         (progn
           (setq hunks (mapcar #'smith-edit--hunk hunks)
                 made (smith-edit--made hunks))
-          (smith-edit--apply hunks))
+          (smith-edit--failed (smith-apply-hunks hunks)))
         (smith-edit--applied self (plist-get params :change) made))))
 
 (defun smith-edit--made (hunks)
@@ -170,6 +172,13 @@ After `deferred' exactly one `smith/editDone' follows."
               (prog1 (list (+ beg shift) (buffer-substring-no-properties beg end) new)
                 (cl-incf shift (- (length new) (- end beg)))))
             hunks)))
+
+(defun smith-edit--failed (problem)
+  "Return the receipt for PROBLEM, an error of `smith-apply-hunks', nil for none."
+  (when problem
+    (smith-edit--receipt
+     (if (memq (car problem) '(buffer-read-only text-read-only)) "read_only" "failed")
+     (error-message-string problem))))
 
 (defun smith-edit--applied (self change hunks)
   "Return the receipt of CHANGE, whose HUNKS have just been made in this buffer.
@@ -277,88 +286,6 @@ CRLF, in a document whose lines end so"))))
         (if (eq (smith-text-eol) 'dos)
             (string-replace "\r\n" "\n" (nth 2 hunk))
           (nth 2 hunk))))
-
-;;; Applying
-
-(defun smith-edit--apply (hunks)
-  "Make HUNKS in this buffer as one undo step of its own, or none of them.
-Return nil, or a receipt that tells why nothing was changed."
-  ;; First of all: what comes between this and the end becomes one step.
-  (undo-boundary)
-  (let ((places (smith-edit--places))
-        (group (prepare-change-group))
-        (inhibit-interaction t)
-        (undo-outer-limit nil)
-        (undo-limit most-positive-fixnum)
-        (undo-strong-limit most-positive-fixnum))
-    (condition-case problem
-        (progn
-          (activate-change-group group)
-          (dolist (hunk (reverse hunks))
-            (smith-edit--replace hunk (mapcar #'car places)))
-          (accept-change-group group)
-          (undo-amalgamate-change-group group)
-          (undo-boundary)
-          (smith-edit--put-back places)
-          nil)
-      (error
-       (cancel-change-group group)
-       (smith-edit--put-back places)
-       (smith-edit--receipt
-        (if (memq (car problem) '(buffer-read-only text-read-only))
-            "read_only"
-          "failed")
-        (error-message-string problem))))))
-
-(defun smith-edit--replace (hunk markers)
-  "Make HUNK; those of MARKERS within its old text stay within the new one."
-  (pcase-let* ((`(,beg ,end ,new) hunk)
-               (inside (cl-loop for marker in markers
-                                when (and (<= beg marker) (< marker end))
-                                collect (cons marker (- marker beg)))))
-    (goto-char beg)
-    (delete-region beg end)
-    (insert new)
-    (pcase-dolist (`(,marker . ,offset) inside)
-      (set-marker marker (+ beg (min offset (length new)))))))
-
-(defun smith-edit--places ()
-  "Return the places in this buffer that stay with their text, as (MARKER . SET).
-These are point and mark of the buffer and of those that show its text, and
-point and start of their windows.  SET puts the place to where MARKER is.
-Text that is inserted at such a place comes before it."
-  (mapcan (lambda (view)
-            (append (smith-edit--buffer-places view)
-                    (mapcan #'smith-edit--window-places
-                            (get-buffer-window-list view nil t))))
-          (smith-ready-views (current-buffer))))
-
-(defun smith-edit--buffer-places (view)
-  "Return point and mark of the buffer VIEW, as in `smith-edit--places'."
-  (with-current-buffer view
-    (let ((mark (mark-marker)))
-      (append
-       (list (cons (copy-marker (point) t)
-                   (lambda (place) (with-current-buffer view (goto-char place)))))
-       (and (marker-position mark)
-            (list (cons (copy-marker mark t)
-                        (lambda (place) (set-marker mark place view)))))))))
-
-(defun smith-edit--window-places (window)
-  "Return point and start of WINDOW, as in `smith-edit--places'."
-  (with-current-buffer (window-buffer window)
-    (list (cons (copy-marker (window-point window) t)
-                (lambda (place) (set-window-point window place)))
-          (cons (copy-marker (window-start window) t)
-                (lambda (place)
-                  (unless (= place (window-start window))
-                    (set-window-start window place t)))))))
-
-(defun smith-edit--put-back (places)
-  "Set all PLACES to where their markers are."
-  (pcase-dolist (`(,marker . ,set) places)
-    (funcall set (marker-position marker))
-    (set-marker marker nil)))
 
 (provide 'smith-edit)
 ;;; smith-edit.el ends here

@@ -79,10 +79,6 @@ class Again(Struct, frozen=True):
     error: AgentError
     discard_output: bool
 
-    @property
-    def delay_ms(self) -> int:
-        return round(self.delay * 1000)
-
 
 class Retries:
     """The retries of one prompt: `begin` each request, then ask `after` each answer."""

@@ -57,8 +57,8 @@ def test_empty_answers_after_two_failures_each_make_nine_attempts() -> None:
 
 
 def test_a_failure_is_repeated_twice_and_an_empty_answer_too() -> None:
-    assert [again.delay_ms for again in asked(cycle([failed()]))] == [2000, 8000]
-    assert [again.delay_ms for again in asked(cycle([EMPTY]))] == [500, 1000]
+    assert [again.delay for again in asked(cycle([failed()]))] == [2.0, 8.0]
+    assert [again.delay for again in asked(cycle([EMPTY]))] == [0.5, 1.0]
 
 
 @pytest.mark.parametrize("answer", [ANSWER, CALLED], ids=["text", "call"])
