@@ -17,6 +17,14 @@ from smith_server.core.tool import Effect, ToolContext, ToolResult
 
 Emit = Callable[[Event], None]
 
+Chance = Callable[[], float]
+"""Where chance comes from: a number from 0 up to, not including, 1, another one with each call."""
+
+
+def no_chance() -> float:
+    """A `Chance` that leaves nothing to it."""
+    return 0.0
+
 
 class Request(Struct, frozen=True):
     """One question to a model. `images`: it takes pictures."""
