@@ -55,7 +55,7 @@ class Done(Struct, frozen=True):
     """The whole answer: its parts in order, deltas included, why it ended and what it used.
 
     `dropped` calls are not among the parts, since the end of the answer cut or forbade them. `cost` is in
-    US dollars, where the provider tells it.
+    US dollars, where the provider tells it. `paused`: the provider would say more if it were asked to.
     """
 
     parts: tuple[Part, ...]
@@ -63,6 +63,7 @@ class Done(Struct, frozen=True):
     usage: Usage | None = None
     dropped: int = 0
     cost: float | None = None
+    paused: bool = False
 
 
 class Failed(Struct, frozen=True):

@@ -155,7 +155,7 @@ def facts_of(failed: Failed) -> Facts:
 
 def is_empty(done: Done) -> bool:
     """An answer that came to its end and says nothing; reasoning and blanks say nothing."""
-    if done.stop not in ("stop", "tool_use"):
+    if done.paused or done.stop not in ("stop", "tool_use"):
         return False
     return not joined_text(done.parts).strip() and not any(isinstance(part, Call) for part in done.parts)
 
