@@ -10,6 +10,7 @@ import pytest
 from tests.e2e.command import smith
 from tests.e2e.internet import Internet, internet
 from tests.e2e.world import World
+from tests.e2e.written_model import WrittenModel, answering, anthropic, openai
 
 ROUTER, OPENAI, ANTHROPIC = (f"{name}_API_KEY" for name in ("OPENROUTER", "OPENAI", "ANTHROPIC"))
 QWEN, LUNA, SONNET = "qwen/qwen3.8-max", "gpt-5.6-luna", "claude-sonnet-5"
@@ -232,3 +233,22 @@ async def test_a_damaged_list_of_models_is_no_matter(world: World, net: Internet
     (folder / "models.json").write_bytes(content)
 
     assert await asked(world, net) == ("openrouter.ai", QWEN)
+
+
+LIMITS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "anthropic": (anthropic, {"max_tokens": 5000, "temperature": 0.25}),
+    "openai": (openai, {"max_completion_tokens": 5000, "temperature": 0.25}),
+    "custom": (openai, {"max_tokens": 5000, "temperature": 0.25}),
+}
+
+
+@pytest.mark.parametrize(("name", "answer", "sent"), [(name, *rest) for name, rest in LIMITS.items()], ids=LIMITS)
+async def test_output_limit_and_temperature_of_a_model_are_sent(
+    world: World, name: str, answer: Any, sent: dict[str, Any]
+) -> None:
+    model = WrittenModel(answer("Fine."))
+    own = f'temperature = 0.25\n[providers.{name}.models."claude-sonnet-5"]\nmax_output_tokens = 5000\n'
+    async with answering(world, name, model, own):
+        assert (await smith(world, "run", "-p", name, "go")).code == 0
+    (body,) = model.bodies
+    assert {key: body[key] for key in sent} == sent
