@@ -1,15 +1,19 @@
 """`code_files`: files by name."""
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from smith_server.core.late import late
 from smith_server.core.tool import Effect, Preview, ToolContext, ToolResult
 from smith_server.tools.exploring import Exploring
 from smith_server.tools.output import visible
 from smith_server.tools.text import text_of
 
 MOST = 500
+
+_answer: Callable[..., Awaitable[ToolResult]] = late("smith_server.tools.explored.files:answer")
 
 
 class FilesArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,4 +40,4 @@ class CodeFiles:
 
     async def run(self, args: FilesArguments, context: ToolContext) -> ToolResult:
         """One path a line."""
-        return await self._exploring.answer("files", args, context)
+        return await _answer(self._exploring.explorer(), args, context)

@@ -1,9 +1,11 @@
 """`code_grep`: lines that match."""
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from smith_server.core.late import late
 from smith_server.core.tool import Effect, Preview, ToolContext, ToolResult
 from smith_server.tools.exploring import Exploring
 from smith_server.tools.output import visible
@@ -11,6 +13,8 @@ from smith_server.tools.text import text_of
 
 MOST = 500
 _MOST_CONTEXT = 10
+
+_answer: Callable[..., Awaitable[ToolResult]] = late("smith_server.tools.explored.grep:answer")
 
 
 class GrepArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,4 +44,4 @@ class CodeGrep:
 
     async def run(self, args: GrepArguments, context: ToolContext) -> ToolResult:
         """The lines, best first; that there are none is a good result too."""
-        return await self._exploring.answer("grep", args, context)
+        return await _answer(self._exploring.explorer(), args, context)

@@ -1,13 +1,17 @@
 """`code_map`: what a folder holds, at a glance."""
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from smith_server.core.late import late
 from smith_server.core.tool import Effect, Preview, ToolContext, ToolResult
 from smith_server.tools.exploring import Exploring
 from smith_server.tools.output import visible
 from smith_server.tools.text import text_of
+
+_answer: Callable[..., Awaitable[ToolResult]] = late("smith_server.tools.explored.map:answer")
 
 
 class MapArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,4 +37,4 @@ class CodeMap:
 
     async def run(self, args: MapArguments, context: ToolContext) -> ToolResult:
         """The languages, then one line per folder: files in all, and the names of those right in it."""
-        return await self._exploring.answer("map", args, context)
+        return await _answer(self._exploring.explorer(), args, context)

@@ -1,11 +1,16 @@
 """`code_outline`: what one file defines."""
 
+from collections.abc import Awaitable, Callable
+
 from msgspec import Struct
 
+from smith_server.core.late import late
 from smith_server.core.tool import Effect, Preview, ToolContext, ToolResult
 from smith_server.tools.exploring import Exploring
 from smith_server.tools.output import visible
 from smith_server.tools.text import text_of
+
+_answer: Callable[..., Awaitable[ToolResult]] = late("smith_server.tools.explored.outline:answer")
 
 
 class OutlineArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -30,4 +35,4 @@ class CodeOutline:
 
     async def run(self, args: OutlineArguments, context: ToolContext) -> ToolResult:
         """The definitions as a tree, in the order of the file."""
-        return await self._exploring.answer("outline", args, context)
+        return await _answer(self._exploring.explorer(), args, context)

@@ -1,9 +1,11 @@
 """`code_symbols`: where a name is defined, in the whole tree."""
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from smith_server.core.late import late
 from smith_server.core.tool import Effect, Preview, ToolContext, ToolResult
 from smith_server.tools.exploring import Exploring
 from smith_server.tools.output import visible
@@ -28,6 +30,8 @@ Kind = Literal[
     "union",
     "variable",
 ]
+
+_answer: Callable[..., Awaitable[ToolResult]] = late("smith_server.tools.explored.symbols:answer")
 
 
 class SymbolsArguments(Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,4 +59,4 @@ class CodeSymbols:
 
     async def run(self, args: SymbolsArguments, context: ToolContext) -> ToolResult:
         """Path, lines, kind and first line of each definition; equal names first."""
-        return await self._exploring.answer("symbols", args, context)
+        return await _answer(self._exploring.explorer(), args, context)

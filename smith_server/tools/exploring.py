@@ -1,18 +1,17 @@
 """What explores a codebase, loaded when a call needs it: a start would pay for it every time.
 
-The tools themselves say what they are called and take; `explored/` holds how they answer.
+The tools themselves say what they are called and take; `explored/` holds how they answer, with the explorer that is
+made here.
 """
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from smith_server.core.editor import Editor
 from smith_server.core.late import late
-from smith_server.core.tool import ToolContext, ToolResult
 
 if TYPE_CHECKING:
     from smith_server.codebase.explorer import Explorer
@@ -59,11 +58,6 @@ class Exploring:
     def __init__(self, around: Around) -> None:
         self._around = around
         self._explorer: Explorer | None = None
-
-    async def answer(self, kind: str, args: Struct, context: ToolContext) -> ToolResult:
-        """What the module `kind` of `explored` answers."""
-        answer: Any = import_module(f"smith_server.tools.explored.{kind}").answer
-        return cast(ToolResult, await answer(self.explorer(), args, context))
 
     def explorer(self) -> "Explorer":
         """Made with the first call."""
