@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import structs
 
-from smith_server.config.layers import unenforced
 from smith_server.core.cancel import CancelToken
 from smith_server.core.conversation import Conversation
 from smith_server.core.errors import AgentError, AgentFailure, failure
@@ -15,7 +14,6 @@ from smith_server.core.events import (
     ConversationChanged,
     Envelope,
     Event,
-    Notice,
     SessionStarted,
     SessionStopped,
     TodosUpdated,
@@ -30,6 +28,7 @@ from smith_server.runtime.handles import Handles
 from smith_server.runtime.journal import Journal
 from smith_server.runtime.library import Library
 from smith_server.runtime.line import Prompt
+from smith_server.runtime.notices import Notices
 from smith_server.runtime.options import Options
 from smith_server.runtime.repositories import Todos
 from smith_server.runtime.session import Session
@@ -70,7 +69,7 @@ class Sessions:
         self._open: dict[str, Session] = {}
         self._current: dict[Path, str] = {}
         self._lock = asyncio.Lock()
-        self._warned: set[str] = set()
+        self._notices = Notices(stage.handles, options.places.note, self.post)
         self._first = options.conversation
         self._following: Following | None = None
         """Made when something is looked at."""
@@ -309,7 +308,7 @@ class Sessions:
         self.post(session.id, started)
         if opened.stored and (plan := await self._todos(session)):
             self.post(session.id, TodosUpdated(todos=tuple(plan)))
-        self._warn(session, [*self._notes(session.root), *opened.notes])
+        self._notices.of_opening(session.id, session.root, opened.notes)
         return session
 
     async def _todos(self, session: Session) -> Sequence[Todo]:
@@ -325,22 +324,6 @@ class Sessions:
         elif opened.lease is not None:
             self._stage.journal.write(opened.lease)
 
-    def _notes(self, root: Path) -> Iterable[str]:
-        """What is to be told of store, places and settings."""
-        handles = self._stage.handles
-        yield from (warning.message for warning in handles.persistence.warnings)
-        yield self._options.places.note
-        loaded = handles.config.loaded(root)
-        yield from (*loaded.problems, *unenforced(loaded))
-
-    def _warn(self, session: Session, texts: Iterable[str]) -> None:
-        """Tell what a person has to know, each sentence once."""
-        fresh = [text for text in texts if text and text not in self._warned]
-        self._warned.update(fresh)
-        for text in fresh:
-            self.post(session.id, Notice(level="warning", text=text))
-
     async def _prepare(self, session: Session, prompt: Prompt, token: CancelToken) -> TurnInput:
-        loaded = self._stage.handles.config.loaded(session.root)
-        self._warn(session, (*loaded.problems, *unenforced(loaded)))
+        self._notices.of_settings(session.id, session.root)
         return await self._stage.assembler.turn_input(session, prompt, token)
