@@ -13,7 +13,7 @@ from typing import TextIO
 from smith_server.cli.log import start_log
 from smith_server.cli.plain import Printer
 from smith_server.cli.run import Headless, exit_code
-from smith_server.cli.signals import ENDING, Presses, Stop
+from smith_server.cli.signals import ENDING, Stop
 from smith_server.cli.start import begun, here, opened, options_from
 from smith_server.cli.streams import FAILED, INTERRUPTED, Output, leave
 from smith_server.cli.waiting import Sign
@@ -25,9 +25,10 @@ from smith_server.runtime.line import Prompt
 from smith_server.runtime.outcome import TurnOutcome
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
+from smith_server.runtime.typed import is_command, leaves, spoken
+from smith_server.tui.interrupt import Presses
 
 _ANSWERS = {"y": "yes", "yes": "yes", "n": "no", "no": "no", "a": "always", "always": "always"}
-_LEAVING = ("exit", "quit", "/exit", "/quit")
 
 
 class Terminal(Headless):
@@ -116,7 +117,7 @@ class Chat:
             self._output.note("smith: type a prompt, /help for commands. Ctrl-C stops a turn, Ctrl-D leaves.")
         self._ask_for_line()
         while (line := await self._lines.get()) is not None:
-            if line.strip().lower() in _LEAVING:
+            if leaves(line):
                 break
             session = self._session = await self._take(line.strip(), session, services)
             self._ask_for_line()
@@ -126,10 +127,10 @@ class Chat:
         """Do what a line says; the conversation to go on with."""
         if self._questions and line.lower() in _ANSWERS:
             session.approvals.answer(self._questions.pop(0).id, _ANSWERS[line.lower()])
-        elif line.startswith("/") and not line.startswith("//"):
+        elif is_command(line):
             return await self._command(line, session, services)
         elif line:
-            await self._send(line.removeprefix("/"), session)
+            await self._send(spoken(line), session)
         return session
 
     async def _send(self, text: str, session: Session) -> None:
@@ -174,10 +175,10 @@ class Chat:
             self._output.note("\n> ", end="")
 
     def _interrupted(self) -> None:
-        match self._presses.press(asyncio.get_running_loop().time(), runs=bool(self._running)):
+        match self._presses.press(asyncio.get_running_loop().time(), runs=bool(self._running), is_empty=False):
             case "stop":
                 self._cancel()
-            case "hint":
+            case "clear":
                 self._output.note("\nsmith: Ctrl-C again, or Ctrl-D, leaves.")
                 self._ask_for_line()
             case "leave":

@@ -12,7 +12,7 @@ from smith_server.cli.plain import Printer
 from smith_server.cli.signals import ENDING, Stop
 from smith_server.cli.spelling import JsonLines
 from smith_server.cli.spent import Spent
-from smith_server.cli.start import begun, here, is_command, opened, options_from, spoken
+from smith_server.cli.start import begun, here, opened, options_from
 from smith_server.cli.streams import EXHAUSTED, FAILED, INTERRUPTED, OVERSPENT, REFUSED, Output, leave
 from smith_server.config.layers import unenforced
 from smith_server.core.editor import Editor
@@ -22,6 +22,7 @@ from smith_server.runtime.line import Prompt
 from smith_server.runtime.outcome import TurnOutcome
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
+from smith_server.runtime.typed import is_command, spoken
 from smith_server.runtime.unattended import Nobody, NoEditor
 
 

@@ -45,16 +45,6 @@ def here(*, project: bool = False) -> Path:
     return project_root(folder) if project else folder
 
 
-def is_command(line: str) -> bool:
-    """Whether a line is a command and no prompt."""
-    return line.startswith("/") and not line.startswith("//")
-
-
-def spoken(line: str) -> str:
-    """The prompt that a line means: of two slashes at its beginning the first only says that it is no command."""
-    return line[1:] if line.startswith("//") else line
-
-
 @asynccontextmanager
 async def opened(options: Options, face: Face) -> AsyncIterator[Services]:
     """The services while they are open; all that was begun is stopped and stored at the end."""

@@ -7,6 +7,7 @@ from smith_server.lsp import protocol
 from smith_server.lsp.link import Link
 from smith_server.lsp.prompts import PromptDocuments
 from smith_server.runtime.services import Services
+from smith_server.runtime.typed import is_command
 
 _TOP = types.Range(types.Position(0, 0), types.Position(0, 0))
 
@@ -27,7 +28,7 @@ class Lenses:
         if document is None:
             return []
         lenses, text = [], document.text.strip()
-        if text.startswith("/") and not text.startswith("//"):
+        if is_command(text):
             lenses.append(_lens("Run", protocol.SLASH, {"line": text}))
         elif text:
             lenses.append(_lens("Send", protocol.TURN, {"document": document.uri, "wait": False}))

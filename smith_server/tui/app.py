@@ -14,6 +14,7 @@ from smith_server.core.events import Envelope
 from smith_server.runtime.completion import Completion
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
+from smith_server.runtime.typed import is_command, leaves, spoken
 from smith_server.tui import shm, status
 from smith_server.tui.approval import Panel
 from smith_server.tui.beside import Beside
@@ -26,8 +27,6 @@ from smith_server.tui.state import Conversation
 from smith_server.tui.surface import Surface
 from smith_server.tui.talk import Talk
 from smith_server.tui.view import Live, frame
-
-_LEAVING = ("exit", "quit", "/exit", "/quit")
 
 
 class Surroundings(Struct, frozen=True):
@@ -225,12 +224,12 @@ class TerminalSession:
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self.interrupt)
 
     def _submit(self, text: str) -> None:
-        if text.lower() in _LEAVING:
+        if leaves(text):
             self.leave()
-        elif text.startswith("/") and not text.startswith("//"):
+        elif is_command(text):
             self._beside.begin(self._command(text))
         else:
-            self._beside.begin(self._send(text.removeprefix("/") if text.startswith("//") else text))
+            self._beside.begin(self._send(spoken(text)))
 
     async def _send(self, text: str) -> None:
         try:

@@ -19,7 +19,10 @@ class Presses:
         self._leaves = False
 
     def press(self, now: float, *, runs: bool, is_empty: bool) -> Literal["stop", "clear", "leave", "end"]:
-        """What to do at `now` (seconds of any clock): `runs` tells of a turn, `is_empty` of the input."""
+        """What to do at `now` (seconds of any clock): `runs` tells of a turn, `is_empty` of the input.
+
+        Where an empty input cannot be told from another, nobody leaves with the first press: `is_empty` is False.
+        """
         if self._leaves:
             return "end"
         is_again, self._last = now - self._last < AGAIN_SECONDS, now

@@ -153,6 +153,11 @@ def test_a_sent_text_brings_no_more_keys() -> None:
         ([(0.0, True, True), (2.1, False, True)], ["stop", "leave"], 0),
         ([(0.0, True, True), (2.1, True, False)], ["stop", "stop"], 0),
         ([(0.0, True, True), (1.0, True, True), (1.1, True, True)], ["stop", "leave", "end"], 130),
+        ([(0.0, True, False), (3.0, False, False)], ["stop", "clear"], 0),
+        ([(0.0, True, False), (3.0, True, False), (6.0, True, False)], ["stop", "stop", "stop"], 0),
+        ([(0.0, False, False), (1.0, True, False)], ["clear", "leave"], 130),
+        ([(0.0, False, False), (3.0, False, False), (4.0, False, False)], ["clear", "clear", "leave"], 0),
+        ([(0.0, True, False), (3.0, False, False), (4.0, False, False)], ["stop", "clear", "leave"], 0),
     ],
 )
 def test_what_ctrl_c_means(presses: list[tuple[float, bool, bool]], answers: list[str], code: int) -> None:

@@ -9,6 +9,7 @@ from smith_server.runtime.commands.result import Result
 from smith_server.runtime.completion import Candidate, Completion, fitting, words_before
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
+from smith_server.runtime.typed import is_command
 
 if TYPE_CHECKING:
     from smith_server.runtime.commands.table import Command
@@ -35,7 +36,7 @@ class Router:
     async def complete(self, line: str, cursor: int, session: Session, services: Services) -> Completion:
         """What may stand at the `cursor` (code points) of a line that begins with `/`; of any other nothing."""
         name, *rest = words_before(line, cursor)
-        if not line.startswith("/") or line.startswith("//"):
+        if not is_command(line):
             return Completion(cursor, cursor)
         if not rest:
             every = _commands().items()
