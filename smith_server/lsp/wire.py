@@ -93,6 +93,9 @@ class Wire(LanguageServerProtocol):
         if (refusal := self._lifecycle.refusal(data)) is not None:
             self._refuse(data, refusal)
             return
+        if data.get("method") == protocol.FLUSHED and "id" not in data:
+            # That it came, behind the changes that it follows, is all it says.
+            return
         try:
             message = self.structure_message(data)
         except JsonRpcException as problem:
