@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import signal
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from msgspec import structs
 
@@ -44,9 +44,9 @@ class Headless:
 
 
 def run(words: argparse.Namespace, answers: TextIO) -> int:
-    """Run the prompt; the exit code."""
+    """Run the prompt; the process ends with the exit code."""
     start_log()
-    leave(asyncio.run(Run(words, answers).code()))
+    return asyncio.run(Run(words, answers).to_the_end())
 
 
 class Run:
@@ -60,6 +60,11 @@ class Run:
         self._session: Session | None = None
         self._stopping: asyncio.Task[object] | None = None
         self._is_cut_off = False
+
+    async def to_the_end(self) -> NoReturn:
+        """Run it and leave."""
+        # From within the loop: to close that would be to wait for threads that nobody needs any more.
+        leave(await self.code())
 
     async def code(self) -> int:
         """Run it; the exit code."""
