@@ -27,6 +27,10 @@ _FACES = (
     ("--tui", "tui", "the usual session, with a word on why where it cannot be"),
     ("--no-tui", "lines", "plain lines, nothing is drawn"),
 )
+_THINKING = (
+    ("--think", True, "let Anthropic's models think before they answer, whatever the settings say"),
+    ("--no-think", False, "ask no model to think, whatever the settings say"),
+)
 _MOST_MONEY = 1_000_000_000
 _ABOUT = frozenset({"-h", "--help", "-v", "-V", "--version"})
 _HEADLESS = frozenset({"--json", "-y", "--yes", "--auto-approve"})
@@ -124,7 +128,7 @@ def _run() -> _Parser:
     parser = _parser("run", "Run one prompt without asking anybody, and print the answer.", _EXIT_CODES)
     parser.add_argument("-y", "--yes", "--auto-approve", action="store_true", help="run every call without asking")
     parser.add_argument("--json", action="store_true", help="print every event as a line of JSON")
-    return _with_choices(_with_limit(_with_continue(parser)), "what to do; all words behind -- belong to it")
+    return _with_choices(_with_talk(parser), "what to do; all words behind -- belong to it")
 
 
 def _chat() -> _Parser:
@@ -132,7 +136,7 @@ def _chat() -> _Parser:
     face = parser.add_mutually_exclusive_group()
     for flag, name, text in _FACES:
         face.add_argument(flag, dest="face", action="store_const", const=name, default="", help=text)
-    return _with_choices(_with_limit(_with_continue(parser)), argparse.SUPPRESS)
+    return _with_choices(_with_talk(parser), argparse.SUPPRESS)
 
 
 def _models() -> _Parser:
@@ -141,15 +145,15 @@ def _models() -> _Parser:
     return _with_choices(parser, argparse.SUPPRESS)
 
 
-def _with_continue(parser: _Parser) -> _Parser:
+def _with_talk(parser: _Parser) -> _Parser:
+    """What both ways to talk take."""
     text = "go on with the last conversation of this project"
     parser.add_argument("-c", "--continue", dest="resume", action="store_true", help=text)
-    return parser
-
-
-def _with_limit(parser: _Parser) -> _Parser:
     text = "stop once the conversation has cost so many US dollars"
     parser.add_argument("--max-budget-usd", metavar="USD", type=_money, help=text)
+    thinking = parser.add_mutually_exclusive_group()
+    for flag, value, text in _THINKING:
+        thinking.add_argument(flag, dest="think", action="store_const", const=value, help=text)
     return parser
 
 

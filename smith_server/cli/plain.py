@@ -65,8 +65,9 @@ def trouble(event: Event) -> str:
             return f"smith: {error.message}"
         case RequestRetried(attempt=attempt, delay_ms=delay_ms, error=error):
             return f"smith: {error.message} Attempt {attempt} in {delay_ms / 1000:g} s."
-        case ResponseContinued(attempt):
-            return f"smith: the answer reached the output limit; going on ({attempt})."
+        case ResponseContinued(attempt, paused=paused):
+            why = "the provider paused the answer" if paused else "the answer reached the output limit"
+            return f"smith: {why}; going on ({attempt})."
         case PromptQueued():
             return "smith: the prompt waits for the running turn."
         case PromptDropped(_, text):

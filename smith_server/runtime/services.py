@@ -48,7 +48,8 @@ class Services:
         self._journal = Journal(handles.persistence, holder, handles.ui.name, self._trouble)
         self.handles = handles
         self.bus = Bus(self._journal)
-        self._assembler = Assembler(handles, options.environ, Ways(self.bus.emit, self._stored))
+        ways = Ways(self.bus.emit, self._stored, options.chance)
+        self._assembler = Assembler(handles, options.environ, ways)
         self._outlook = Outlook(self._assembler)
         stage = Stage(handles, self.bus, self._journal, self._assembler)
         self.library = stage.library
@@ -74,9 +75,10 @@ class Services:
         await handles.tool.close()
         await self.bus.stop()
         await self._journal.settled()
-        with suppress(AgentFailure):
+        if not self._journal.unsaved:
             # A store that cannot be written gives no right back; it falls to the next one when this process is gone.
-            await handles.conversation.release(self.sessions.names())
+            with suppress(AgentFailure):
+                await handles.conversation.release(self.sessions.names())
         await handles.model.close()
         await handles.persistence.close()
         if self._journal.unsaved:
