@@ -207,7 +207,7 @@ def _on_terminal(text: str) -> None:
 
 def how_to_go_on(session: Session) -> str:
     """The last words."""
-    return f"smith: to go on: smith chat -c, or /load {session.id[:8]} in a chat of this project."
+    return f"smith: to go on: smith chat -c, or smith chat --resume {session.id[:8]}."
 
 
 def _resumed(session: Session) -> str:

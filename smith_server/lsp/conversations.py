@@ -117,7 +117,7 @@ class Conversations:
                 result.error is None,
                 result.text,
                 result.data,
-                {"type": "pager", "title": result.title, "format": "markdown", "content": result.page}
+                {"type": "pager", "title": result.title, "format": result.format, "content": result.page}
                 if result.page
                 else {},
                 msgspec.to_builtins(result.error) if result.error else None,

@@ -249,13 +249,32 @@ async def test_a_server_goes_on_with_the_conversation_that_it_was_started_for_wh
     await first.stop()
     home, elsewhere = world.root, world.home / "other"
     (elsewhere / ".git").mkdir(parents=True)
-    for root, resume, expected in ((home, "project", fresh), (home, name, name), (elsewhere, name, name)):
+    for root, resume, expected in ((home, "project", fresh), (home, name, name), (elsewhere, name[:8], name)):
         world.root = root
         client = await world.server(initializationOptions={"resume": resume})
         loaded = await conversations(client, "load")
         assert (loaded["conversation"], loaded["root"]) == (expected, str(home))
         assert (await client.run("smith.turn", text="on"))["conversation"] == expected
         await client.stop()
+
+
+async def test_a_begin_that_fits_several_is_an_error_that_lists_them(world: World) -> None:
+    world.script(GOOD, loop=True)
+    first = await world.server()
+    shared = ""
+    while not shared:
+        await first.run("smith.turn", text="one")
+        await conversations(first, "new")
+        ids = [each["id"] for each in (await conversations(first, "list", limit=100))["conversations"]]
+        shared = next((each[0] for each in ids if sum(other[0] == each[0] for other in ids) > 1), "")
+    alike = sorted(each for each in ids if each.startswith(shared))
+    await first.stop()
+    client = await world.server(initializationOptions={"resume": shared})
+    with pytest.raises(RpcError) as caught:
+        await conversations(client, "load")
+    assert (caught.value.data["code"], caught.value.data["data"]["ids"]) == ("ambiguous", alike)
+    assert all(f"  {each[:8]}" in caught.value.data["message"] for each in alike)
+    assert (await conversations(client, "load"))["conversation"] not in ids
 
 
 async def test_a_server_that_was_started_for_what_is_not_stored_begins_anew_and_says_so(world: World) -> None:

@@ -240,6 +240,19 @@ async def test_continue_without_a_conversation_says_so_and_begins_one(world: Wor
     assert done.err == "smith: this project has no conversation to go on with; this is a new one.\n"
 
 
+async def test_the_begin_of_an_id_is_enough_to_go_on_with_a_conversation(world: World) -> None:
+    world.script(GOOD, loop=True)
+    first = (await smith(world, "run", "--json", "one")).lines[-1]["conversation"]
+    assert (await smith(world, "run", "two")).code == 0
+    on = await smith(world, "--json", "--resume", first[:8], "three words")
+    assert (on.lines[-1]["conversation"], on.lines[-1]["turn"]) == (first, "t000002")
+    chat = await shell(world, f"echo four | $smith chat --resume {first}")
+    assert (chat.code, f"smith chat --resume {first[:8]}." in chat.err) == (0, True)
+    wrong = await smith(world, "run", "--resume", "NONE", "five")
+    assert (wrong.code, wrong.out) == (1, "")
+    assert wrong.err == "smith: There is no conversation 'NONE'. /history lists them.\n"
+
+
 async def test_a_folder_that_is_gone_is_told(world: World) -> None:
     world.script(GOOD)
     done = await shell(world, "mkdir sub; cd sub; rmdir ../sub; $smith run hi")
