@@ -114,6 +114,7 @@ class Chat:
             if session.talk.messages:
                 self._output.note(f"smith: {_resumed(session)}")
             self._output.note("smith: type a prompt, /help for commands. Ctrl-C stops a turn, Ctrl-D leaves.")
+            services.advise(session)
         self._ask_for_line()
         while (line := await self._lines.get()) is not None:
             if line.strip().lower() in _LEAVING:

@@ -84,6 +84,7 @@ class Conversations:
         if not args.before:
             events += [Envelope(session.id, session.turn, event) for event in session.waiting()]
             events += self._services.standing(session.id).late()
+            self._services.advise(session)
         answer: dict[str, Any] = {
             "conversation": session.id,
             "root": str(session.root),

@@ -36,6 +36,14 @@ def test_a_prompt_is_answered_and_ctrl_d_leaves_with_a_word_on_how_to_go_on(worl
         assert "smith: to go on: smith chat -c" in terminal.shown
 
 
+def test_without_a_model_the_chat_says_what_to_do_before_anything_is_typed(world: World) -> None:
+    world.environ["OLLAMA_HOST"] = "127.0.0.1:1"
+    with Terminal(world) as terminal:
+        terminal.prompted()
+        terminal.sees("smith: No model to talk to.")
+        terminal.sees("OPENROUTER_API_KEY")
+
+
 @pytest.mark.parametrize("word", ["exit", "quit", "/quit", " EXIT "])
 def test_a_word_leaves_as_well_and_an_empty_chat_has_nothing_to_go_on_with(world: World, word: str) -> None:
     with Terminal(world) as terminal:

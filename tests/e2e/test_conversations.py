@@ -277,6 +277,16 @@ async def test_a_begin_that_fits_several_is_an_error_that_lists_them(world: Worl
     assert (await conversations(client, "load"))["conversation"] not in ids
 
 
+async def test_a_chat_without_a_model_is_told_so_when_it_is_opened_and_what_to_do(world: World) -> None:
+    world.environ["OLLAMA_HOST"] = "127.0.0.1:1"
+    client = await world.server()
+    opened = await conversations(client, "load")
+    notice = await client.event("notice")
+    assert (notice["conversation"], notice["level"]) == (opened["conversation"], "warning")
+    for way in ("OPENROUTER_API_KEY", "ollama serve", "llm_config.api_url", "/model", "tools/try demo"):
+        assert way in notice["text"]
+
+
 async def test_a_server_that_was_started_for_what_is_not_stored_begins_anew_and_says_so(world: World) -> None:
     world.script(GOOD, loop=True)
     client = await world.server(initializationOptions={"resume": "nothing"})

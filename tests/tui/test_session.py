@@ -38,6 +38,14 @@ def test_an_answer_streams_into_the_scrollback_and_ctrl_d_leaves_everything_as_i
         assert terminal.commands == []
 
 
+def test_without_a_model_the_session_says_what_to_do_before_anything_is_typed(world: World) -> None:
+    world.environ["OLLAMA_HOST"] = "127.0.0.1:1"
+    with Terminal(world) as terminal:
+        terminal.ready()
+        terminal.sees("! No model to talk to.")
+        terminal.sees("OPENROUTER_API_KEY")
+
+
 @pytest.mark.parametrize(
     ("key", "ran", "said"),
     [("y", True, "allowed"), ("n", False, "refused"), ("a", True, "always allowed"), ("\x1b", False, "refused")],
