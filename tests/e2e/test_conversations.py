@@ -277,6 +277,29 @@ async def test_a_begin_that_fits_several_is_an_error_that_lists_them(world: Worl
     assert (await conversations(client, "load"))["conversation"] not in ids
 
 
+async def test_a_turn_that_was_cancelled_before_any_text_is_told_as_cancelled_to_whoever_comes_later(
+    world: World,
+) -> None:
+    world.script([{"wait": 60}], [{"thinking": "Hm."}, {"wait": 60}])
+    first = await world.server()
+    for number in (1, 2):
+        turn = asyncio.ensure_future(first.run("smith.turn", text=f"{number}"))
+        await first.event("llm_request_started", turn=f"t{number:06}")
+        await first.run("smith.cancel")
+        await turn
+    expected = [(turn, kind) for turn in ("t000001", "t000002") for kind in ("turn_started", "turn_cancelled")]
+
+    def ends(loaded: dict[str, Any]) -> list[tuple[str, str]]:
+        return [(each["turn"], each["kind"]) for each in loaded["events"] if each["kind"].startswith("turn_")]
+
+    again = await conversations(first, "load")
+    copy = await conversations(first, "fork")
+    await first.stop()
+    second = await world.server()
+    later = await conversations(second, "load", conversation=again["conversation"])
+    assert (ends(again), ends(copy), ends(later)) == (expected, expected, expected)
+
+
 async def test_a_chat_without_a_model_is_told_so_when_it_is_opened_and_what_to_do(world: World) -> None:
     world.environ["OLLAMA_HOST"] = "127.0.0.1:1"
     client = await world.server()
