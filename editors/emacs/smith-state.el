@@ -8,8 +8,8 @@
 ;; goes in, and what it changed comes out.  Touches no buffer and sends
 ;; nothing.  What each kind of event does is one method.
 ;;
-;; Requires `smith-news', `smith-part' and `smith-record' of this package, and
-;; must not require more.
+;; Requires `smith-news', `smith-part', `smith-record' and `smith-table' of this
+;; package, and must not require more.
 
 ;;; Code:
 
@@ -19,6 +19,7 @@
 (require 'smith-news)
 (require 'smith-part)
 (require 'smith-record)
+(require 'smith-table)
 
 (defconst smith-state--before "What came before is stored and not shown here."
   "Stands above a conversation of which an older page is stored.")
@@ -224,14 +225,17 @@ What has no method of its own is a quiet line, if there are words for it."
   (setf (smith-talk-status talk) 'streaming)
   (smith-record-grow talk event changed 'smith-part-text))
 
+(defun smith-state--texts (talk message)
+  "Return the parts of TALK that show the text of MESSAGE."
+  (cl-remove-if-not #'smith-part-text-p
+                    (gethash (plist-get message :id) (smith-talk-messages talk))))
+
 (cl-defmethod smith-state--on ((_ (eql 'message_added)) talk event changed)
   "Take EVENT into TALK and CHANGED.
 Its text is shown already; where pieces were missed it puts them right."
   (let* ((message (plist-get event :message))
          (text (plist-get message :text))
-         (shown (cl-remove-if-not #'smith-part-text-p
-                                  (gethash (plist-get message :id)
-                                           (smith-talk-messages talk)))))
+         (shown (smith-state--texts talk message)))
     (cond
      ((equal (plist-get message :role) "user")
       (smith-record-heard talk changed text))
@@ -243,7 +247,12 @@ Its text is shown already; where pieces were missed it puts them right."
      ((and (null (cdr shown))
            (not (equal text (smith-body-text (smith-part-text-body (car shown))))))
       (smith-body-replace (smith-part-text-body (car shown)) text)
-      (smith-record-touch changed (car shown))))))
+      (smith-record-touch changed (car shown))))
+    (dolist (part (smith-state--texts talk message))
+      (let ((aligned (smith-table-aligned (smith-body-text (smith-part-text-body part)))))
+        (when aligned
+          (smith-body-replace (smith-part-text-body part) aligned)
+          (smith-record-touch changed part))))))
 
 (cl-defmethod smith-state--on ((_ (eql 'usage_updated)) talk event _changed)
   "Take EVENT into TALK."

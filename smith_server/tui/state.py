@@ -14,6 +14,7 @@ from smith_server.core.messages import AssistantMessage, Usage, UserMessage
 from smith_server.core.todos import Todo
 from smith_server.tui import news
 from smith_server.tui.lines import Lines
+from smith_server.tui.tables import aligned
 
 PROGRESS_CHARACTERS = 16384
 
@@ -227,6 +228,8 @@ class Conversation:
             self._grow(Words, message.id, message.text)
         elif len(shown) == 1 and shown[0].body.text != message.text:
             shown[0].body = Lines(message.text)
+        for words in shown or self._messages[message.id]:
+            words.body = aligned(words.body)
 
     def _heard(self, message: UserMessage) -> None:
         """The prompt itself was shown when its turn began; what else was said comes in the middle of the turn."""

@@ -3,6 +3,7 @@
 local Lines = require('smith.state.lines')
 local news = require('smith.state.news')
 local record = require('smith.state.changed')
+local tables = require('smith.state.tables')
 
 local M = {}
 
@@ -199,6 +200,18 @@ local function hear(conversation, changed, text)
   end
 end
 
+---@param blocks smith.Block[]
+---@param changed smith.Changed
+local function align_tables(blocks, changed)
+  for _, block in ipairs(blocks) do
+    local text = tables.aligned(block.body)
+    if text then
+      Lines.replace(block.body, text)
+      record.touch(changed, block)
+    end
+  end
+end
+
 -- Deltas have shown the text already; where some were missed the whole message puts it right.
 function on.message_added(conversation, event, changed)
   local message = event.message
@@ -215,6 +228,7 @@ function on.message_added(conversation, event, changed)
     Lines.replace(shown[1].body, message.text)
     record.touch(changed, shown[1])
   end
+  align_tables(text_blocks(conversation.messages[message.id] or {}), changed)
 end
 
 function on.usage_updated(conversation, event)
