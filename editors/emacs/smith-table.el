@@ -92,7 +92,7 @@ The last one goes without blanks where that is what makes them fit."
   (concat "| " (string-join cells " | ") " |"))
 
 (defun smith-table--padded (cell width rule)
-  "Return CELL with blanks up to WIDTH, on the side that RULE says."
+  "Return CELL with blanks up to WIDTH, on the side that RULE asks for."
   (let ((blanks (make-string (max 0 (- width (string-width cell))) ?\s)))
     (if (and rule (string-match-p "\\`[^:].*:\\'" rule))
         (concat blanks cell)

@@ -14,8 +14,8 @@ pytestmark = pytest.mark.emacs
 FLOORS = (
     "smith-json smith-label smith-news smith-options smith-part smith-protocol smith-ready smith-text smith-uri",
     "smith-changes smith-diff smith-markdown smith-record smith-reload smith-rpc smith-sequence smith-input",
-    "smith-pager smith-render smith-state smith-sync",
-    "smith-block smith-buffers",
+    "smith-pager smith-render smith-sync smith-table",
+    "smith-block smith-buffers smith-state",
     "smith-edit",
     "smith-session",
     "smith-context smith-modeline",
