@@ -207,7 +207,7 @@ What has no method of its own is a quiet line, if there are words for it."
   (let ((problem (smith-record-error event "the request failed"))
         (attempt (plist-get event :attempt)))
     (setf (smith-talk-note talk)
-          (if attempt (format "%s; attempt %d" problem (1+ attempt)) problem))
+          (if attempt (smith-news-retried event problem) problem))
     (when (eq (plist-get event :discard_output) t)
       (dolist (id (smith-talk-open talk))
         (dolist (part (gethash id (smith-talk-messages talk)))

@@ -113,6 +113,8 @@ class Chat:
         if self._is_attended:
             if session.talk.messages:
                 self._output.note(f"smith: {_resumed(session)}")
+            if session.holder is not None:
+                self._output.note(f"smith: {news.elsewhere(facts(session.holder))}")
             self._output.note("smith: type a prompt, /help for commands. Ctrl-C stops a turn, Ctrl-D leaves.")
             services.advise(session)
         self._ask_for_line()
@@ -134,7 +136,13 @@ class Chat:
         return session
 
     async def _send(self, text: str, session: Session) -> None:
-        ticket = await session.submit(Prompt(text, cwd=here()))
+        try:
+            ticket = await session.submit(Prompt(text, cwd=here()))
+        except AgentFailure as problem:
+            if not self._is_attended:
+                raise
+            self._output.note(f"smith: {problem.error.message}")
+            return
         self._running.add(ticket.done)
         ticket.done.add_done_callback(self._ended)
         if not self._is_attended:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from smith_server.core import news
 from smith_server.core.errors import AgentError
 from smith_server.core.events import Envelope, ErrorReported, Notice, PersistenceFailed
 from smith_server.core.messages import Message
@@ -11,7 +12,6 @@ from smith_server.runtime.replay import Replayed
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 from smith_server.store.lease import facts
-from smith_server.tui import news
 from smith_server.tui.blocks.draw import transcript
 from smith_server.tui.state import Conversation, folded
 

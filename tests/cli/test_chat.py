@@ -147,7 +147,7 @@ def test_ctrl_c_stops_the_turn_gives_back_what_waited_and_the_next_prompt_works(
         terminal.sees("the prompt waits")
         terminal.presses("c")
         terminal.sees("smith: not sent: and then this")
-        terminal.sees("smith: stopped.")
+        terminal.sees("smith: Cancelled.")
         terminal.prompted()
         assert not living(mark)
         terminal.types("again")
@@ -165,7 +165,7 @@ def test_ctrl_c_withdraws_a_question(world: World) -> None:
         terminal.types("go")
         terminal.sees(QUESTION)
         terminal.presses("c")
-        terminal.sees("smith: stopped.")
+        terminal.sees("smith: Cancelled.")
         terminal.prompted()
         terminal.types("y")
         terminal.sees("Fine.")
@@ -181,7 +181,7 @@ def test_ctrl_c_twice_leaves(world: World, runs: bool, code: int) -> None:
             terminal.types("go")
             terminal.sees("Begun.")
         terminal.presses("c")
-        terminal.sees("smith: stopped." if runs else "Ctrl-C again")
+        terminal.sees("smith: Cancelled." if runs else "Ctrl-C again")
         terminal.presses("c")
         assert terminal.code() == code
 

@@ -94,7 +94,7 @@ async def test_ctrl_c_stops_it_keeps_what_was_said_and_leaves_nothing_running(wo
     process.send_signal(signal.SIGINT)
     done = await ended(process)
     assert done.code == 130
-    assert "smith: stopped." in done.err
+    assert "smith: Cancelled." in done.err
     await gone(mark, 0.5)
     world.script(GOOD)
     after = await smith(world, "run", "-c", "go on", "--json")
@@ -151,7 +151,7 @@ async def test_when_nobody_reads_any_more_the_turn_stops_quietly(world: World) -
     world.script([{"text": "line\n" * 100_000, "size": 5, "delay": 0.001}, {"wait": 60}], TOUCH, DONE)
     done = await shell(world, "$smith run -y go | head -1; echo ${PIPESTATUS[0]}")
     assert done.out == "line\n1\n"
-    assert done.err == "smith: the output cannot be written (Broken pipe); the run is stopped.\nsmith: stopped.\n"
+    assert done.err == "smith: the output cannot be written (Broken pipe); the run is stopped.\nsmith: Cancelled.\n"
     assert not (world.root / "ran").exists()
 
 

@@ -111,10 +111,10 @@ local function drawn(lines)
       return padded(cell, widths[at], (divider[at] or ''):find('^[^:].*:$') ~= nil)
     end)
   end, rows)
-  local known = vim.list_slice(divider, 1, #widths)
-  table.insert(made, 2, row_of(known, function(cell, at)
+  local under = row_of(vim.list_slice(divider, 1, #widths), function(cell, at)
     return rule(cell, widths[at])
-  end))
+  end)
+  table.insert(made, 2, under)
   return made
 end
 

@@ -156,7 +156,7 @@ end
 
 function on.llm_retry(conversation, event, changed)
   local message = error_text(event, 'the request failed')
-  conversation.note = event.attempt and ('%s; attempt %d'):format(message, event.attempt + 1) or message
+  conversation.note = event.attempt and news.retried(event, message) or message
   if not event.discard_output then
     return
   end
