@@ -78,6 +78,7 @@ class Journal:
         self._face = face
         self._trouble = trouble
         self._backlog: list[Write] = []
+        self._storing: list[Write] = []
         self._ends = False
         self._task: asyncio.Task[None] | None = None
         self._roots: dict[str, str] = {}
@@ -109,7 +110,7 @@ class Journal:
     @property
     def unsaved(self) -> int:
         """How many things happened that the store has not taken."""
-        return len(self._backlog)
+        return len(self._storing) + len(self._backlog)
 
     def look_on(self, conversation: str) -> None:
         """Write nothing of a conversation from now on: somebody else does, or it is gone."""
@@ -137,12 +138,12 @@ class Journal:
     async def _store(self) -> None:
         while self._backlog:
             writes, ends = self._backlog, self._ends
-            self._backlog, self._ends = [], False
+            self._storing, self._backlog, self._ends = writes, [], False
             try:
-                await self._database.call(partial(self._apply, writes, ends))
-                self._told = False
+                await self._database.ask(partial(self._apply, writes, ends))
+                self._storing, self._told = [], False
             except AgentFailure as problem:
-                self._backlog = self._still_ours(writes, problem.error) + self._backlog
+                self._storing, self._backlog = [], self._still_ours(writes, problem.error) + self._backlog
                 self._ends = self._ends or ends
                 self._tell(problem.error)
                 if len(self._backlog) >= len(writes):
@@ -191,9 +192,9 @@ class Journal:
 
     def _tell(self, error: AgentError) -> None:
         """Once until the store works again; the conversation is the one that waits."""
-        if not self._told and self._backlog:
+        if not self._told and (waits := [*self._storing, *self._backlog]):
             self._told = True
-            self._trouble(self._backlog[0].conversation, error)
+            self._trouble(waits[0].conversation, error)
 
     def _writes(self, envelope: Envelope) -> Iterator[Write]:
         event, name, job = envelope.event, envelope.conversation, envelope.job

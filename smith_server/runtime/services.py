@@ -74,9 +74,10 @@ class Services:
         await handles.tool.close()
         await self.bus.stop()
         await self._journal.settled()
-        with suppress(AgentFailure):
+        if not self._journal.unsaved:
             # A store that cannot be written gives no right back; it falls to the next one when this process is gone.
-            await handles.conversation.release(self.sessions.names())
+            with suppress(AgentFailure):
+                await handles.conversation.release(self.sessions.names())
         await handles.model.close()
         await handles.persistence.close()
         if self._journal.unsaved:

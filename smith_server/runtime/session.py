@@ -26,6 +26,7 @@ from smith_server.core.events import (
     TurnCancelRequested,
     TurnStarted,
 )
+from smith_server.core.interrupt import wait_for
 from smith_server.core.messages import UserMessage
 from smith_server.core.scope import TurnInput
 from smith_server.core.turn import TurnEnd, run_turn
@@ -325,7 +326,8 @@ class Session:
             self._queue.append(late)
 
     async def _run(self, prompt: Prompt, token: CancelToken) -> TurnEnd:
-        return await run_turn(await self._prepare(self, prompt, token), self.talk, self.emit)
+        work = await wait_for(self._prepare(self, prompt, token), token)
+        return await run_turn(work, self.talk, self.emit)
 
     def emit(self, event: Event) -> None:
         """Post an event of this conversation, and of the running turn if there is one."""

@@ -64,8 +64,9 @@ async def test_a_cancel_ends_it(tmp_path):
     taken = Taken()
 
     def take(piece: bytes) -> bool:
+        goes_on = taken.take(piece)
         loop.call_soon_threadsafe(began.set)
-        return taken.take(piece)
+        return goes_on
 
     work = asyncio.ensure_future(Lookout(guard).run(shell("echo $$; sleep 63", tmp_path), take))
     await began.wait()

@@ -1,3 +1,8 @@
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +14,7 @@ from smith_server.config.paths import Places
 from smith_server.core.cancel import CancelToken
 from smith_server.core.editor import Editor
 from smith_server.core.errors import AgentFailure, failure
+from smith_server.core.events import Envelope, PersistenceFailed
 from smith_server.core.ports import Approver
 from smith_server.runtime.composition import FACTORIES, Factory, Making, compose
 from smith_server.runtime.handles import NAMES, Handles
@@ -143,6 +149,9 @@ class Full:
             raise failure("persistence", "full", "The disk is full.")
         return await self._database.call(work)
 
+    def ask(self, work: Any) -> Any:
+        return asyncio.ensure_future(self.call(work))
+
     async def close(self) -> None:
         self.is_closed = True
         await self._database.close()
@@ -159,3 +168,41 @@ async def test_what_could_not_be_stored_is_said_when_everything_is_closed(tmp_pa
         await services.close()
     assert (problem.value.error.kind, problem.value.error.code) == ("persistence", "not_stored")
     assert store.is_closed
+
+
+@contextmanager
+def hanging(database: Database) -> Iterator[None]:
+    """Its disk does not answer any more."""
+    gate = threading.Event()
+    database.ask(lambda connection: gate.wait(60))
+    yield
+    gate.set()
+
+
+async def test_what_a_store_that_hangs_has_not_answered_for_is_said_as_well(tmp_path: Path) -> None:
+    database = await Database.open(None, patience=0.2)
+    services = await opened(options_in(tmp_path, service_handles={"persistence": database}))
+    heard: list[Envelope] = []
+    services.bus.subscribe(heard.append)
+    session = await services.sessions.get("", tmp_path)
+    with hanging(database):
+        ticket = await session.submit(Prompt("hi"))
+        await ticket.done
+        with pytest.raises(AgentFailure) as problem:
+            await services.close()
+    assert (problem.value.error.kind, problem.value.error.code) == ("persistence", "not_stored")
+    assert "unavailable" in [one.event.error.code for one in heard if isinstance(one.event, PersistenceFailed)]
+
+
+async def test_a_turn_that_waits_for_a_store_that_hangs_can_be_stopped(tmp_path: Path) -> None:
+    database = await Database.open(None, patience=60)
+    services = await opened(options_in(tmp_path, service_handles={"persistence": database}))
+    session = await services.sessions.get("", tmp_path)
+    with hanging(database):
+        ticket = await session.submit(Prompt("hi"))
+        await ticket.begun
+        began = time.monotonic()
+        assert (await session.cancel()).cancelled
+        assert time.monotonic() - began < 1
+        assert (await ticket.done).stop_reason == "cancelled"
+    await services.close()

@@ -106,6 +106,24 @@ def test_leaving_and_being_killed_leave_nothing(world: World) -> None:
         assert objects(process) == []
 
 
+def test_kitty_holds_one_image_and_one_placement_over_six_hundred_frames(world: World, tmp_path: Path) -> None:
+    looks = tmp_path / "looks"
+    here = Path(__file__).parent
+    environ = {**world.environ, "PYTHONPATH": str(here.parents[1]), "SMITH_WATCHED": str(looks)}
+    program = [sys.executable, "-m", "tests.tui.raining", "600"]
+    with Display(program, environ, layers=True, watcher=here / "watcher.py") as window:
+        process = window.child()
+        window.sees("FRAMES 6", 60)
+        window.until("no image", lambda: looks.read_text().endswith("\n0 0\n"))
+        assert objects(process) == []
+    counts = looks.read_text().split("\n")[:-1]
+    raining = counts[counts.index("1 1") : len(counts) - counts[::-1].index("1 1")]
+    assert set(raining) == {"1 1"}
+    assert set(counts) == {"0 0", "1 1"}
+    # Kitty is asked ten times a second, and 600 frames take it twelve seconds at least.
+    assert len(raining) > 60
+
+
 def test_the_script_takes_a_picture_of_the_terminal(tmp_path: Path) -> None:
     script = Path(__file__).parents[2] / "tools" / "pictures" / "shots.py"
     command = [sys.executable, str(script), "--into", str(tmp_path / "pictures"), "terminal"]

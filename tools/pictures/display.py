@@ -32,6 +32,7 @@ class Display:
 
     With `layers` the background is a picture: kitty 0.26 draws by software and does not clear, under pictures
     that lie behind the text, what was there before, unless it has one. Colours of cells are wrong then.
+    `watcher` is a Python file that kitty runs in its own process.
     """
 
     def __init__(
@@ -41,9 +42,11 @@ class Display:
         size: tuple[int, int] = (960, 640),
         *,
         layers: bool = False,
+        watcher: Path | None = None,
     ) -> None:
         self._size = size
         self._layers = layers
+        self._watcher = watcher
         # Sockets have short names.
         self._folder = Path(tempfile.mkdtemp(prefix="smith-x-"))
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -161,6 +164,8 @@ class Display:
         }
         if self._layers:
             options |= {"background_image": shade, "background_image_layout": "tiled"}
+        if self._watcher is not None:
+            options["watcher"] = self._watcher
         given = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
         line = ["kitty", "--config", "NONE", *given, "--listen-on", self._socket, *command]
         quiet = subprocess.DEVNULL
