@@ -17,6 +17,7 @@ from smith_server.cli.signals import ENDING, Presses, Stop
 from smith_server.cli.start import begun, here, opened, options_from
 from smith_server.cli.streams import FAILED, INTERRUPTED, Output, leave
 from smith_server.cli.waiting import Sign
+from smith_server.core import news
 from smith_server.core.errors import AgentFailure
 from smith_server.core.events import ApprovalAnswered, ApprovalAsked, Envelope
 from smith_server.core.messages import UserMessage
@@ -25,6 +26,7 @@ from smith_server.runtime.line import Prompt
 from smith_server.runtime.outcome import TurnOutcome
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
+from smith_server.store.lease import facts
 
 _ANSWERS = {"y": "yes", "yes": "yes", "n": "no", "no": "no", "a": "always", "always": "always"}
 _LEAVING = ("exit", "quit", "/exit", "/quit")

@@ -1,12 +1,15 @@
 """What happens beside the answer, in words for a person. Every face says the same; see `tests/golden/turns`."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from smith_server.core import events as on
 from smith_server.core.events import ContextCompacted, Event, JobEnded, JobStarted, ResponseContinued
 from smith_server.core.todos import Todo, in_words
 
 COMPACTING = "compacting the conversation …"
 NOT_COMPACTED = "the conversation was not compacted"
-ELSEWHERE = "This conversation is open elsewhere ({}) and is shown read-only; {} go on with it."
+_ELSEWHERE = "This conversation is open elsewhere ({}) and is shown read-only; {} go on with it."
 RELEASED = "Nobody else has this conversation open any more."
 DELETED = "This conversation was deleted."
 NO_PLAN = "nothing is planned any more"
@@ -52,6 +55,11 @@ def told(event: Event) -> tuple[str, str]:
             return "warning", DELETED
         case _:
             return "", ""
+
+
+def elsewhere(holder: Mapping[str, Any], ways: str = "/take-over and /fork") -> str:
+    """That another process writes the conversation, and what to do; `holder` as in `SessionStarted`."""
+    return _ELSEWHERE.format(holder.get("face") or holder.get("host", ""), ways)
 
 
 def retried(event: on.RequestRetried) -> str:

@@ -64,7 +64,7 @@ class Talk:
                 self.shown.take(envelope)
         if (holder := self.session.holder) is not None:
             self.shown.holder = facts(holder)
-            self.shown.notice("warning", news.ELSEWHERE.format(holder.face or holder.holder.host, _WAYS))
+            self.shown.notice("warning", news.elsewhere(self.shown.holder))
 
     def _told(self, page: Replayed) -> list[Envelope]:
         return [*page.events, *self.services.standing(self.session.id).late()]
