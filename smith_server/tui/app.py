@@ -264,15 +264,16 @@ class TerminalSession:
         async with self._showing:
             if session is None and not self._is_stale:
                 return
-            self._is_stale = False
+            before, anew = self._talk, session is None or self._is_stale
             rows = self._talk_transcript.finished(self._tty.size().columns)
-            if session is None or session.id == self.session.id:
+            self._is_stale = False
+            if anew:
                 self._rows.clear()
                 self._clears = True
             else:
                 self._above += rows
             self._open(session or self.session)
-            await self._talk.replay()
+            await self._talk.replay(None if anew or before.session.id != self.session.id else before)
         self.changed()
 
     async def _show_transcript(self) -> None:
