@@ -188,7 +188,7 @@ def test_a_command_is_completed_with_tab_and_never_reaches_the_model(world: Worl
     with Terminal(world) as terminal:
         terminal.ready()
         terminal.types("/us")
-        terminal.sees("/usage  show what this conversation")
+        terminal.sees("/usage  show what was used")
         terminal.presses("tab")
         terminal.sees("❯ /usage")
         terminal.presses("enter")
