@@ -239,8 +239,7 @@ Its text is shown already; where pieces were missed it puts them right."
     (cond
      ((equal (plist-get message :role) "user")
       (smith-record-heard talk changed text))
-     ((or (not (equal (plist-get message :role) "assistant"))
-          (member text '(nil ""))))
+     ((member text '(nil "")))
      ((null shown)
       (smith-record-grow talk (list :message (plist-get message :id) :text text)
                          changed 'smith-part-text))

@@ -221,15 +221,15 @@ class Conversation:
         message = event.message
         if isinstance(message, UserMessage):
             self._heard(message)
-        if not isinstance(message, AssistantMessage) or not message.text:
+        if not isinstance(message, AssistantMessage):
             return
         shown = [words for words in self._messages.get(message.id, []) if type(words) is Words]
-        if not shown:
+        if not shown and message.text:
             self._grow(Words, message.id, message.text)
-        elif len(shown) == 1 and shown[0].body.text != message.text:
+        elif len(shown) == 1 and message.text and shown[0].body.text != message.text:
             shown[0].body = Lines(message.text)
-        for words in shown or self._messages[message.id]:
-            words.body = aligned(words.body)
+        for words in self._messages.get(message.id, []):
+            words.body = words.body if isinstance(words, Thinking) else aligned(words.body)
 
     def _heard(self, message: UserMessage) -> None:
         """The prompt itself was shown when its turn began; what else was said comes in the middle of the turn."""

@@ -31,13 +31,13 @@ PAGES: Mapping[str, Page] = {
     "clear": Page(note="What it used and what it keeps stay."),
     "role": Page({"role": "who answers from the next prompt on"}, ("/role orchestrator",)),
     "model": Page(
-        {"model": "for this conversation, from the next request on"},
+        {"model": "for this conversation, from now on"},
         ("/model claude-sonnet-5",),
         "/config set default_model sets it for all of them.",
     ),
     "config": Page(
         {
-            "get <path>": "one setting or a table, and who set it",
+            "get <path>": "a setting or table, and who set it",
             "set <path> <value>": "change it, here and from now on",
             "unset <path>": "take such a change back",
         },
@@ -73,7 +73,7 @@ PAGES: Mapping[str, Page] = {
     "cmd+": Page(
         {"<shell line>": "run in the project's folder"},
         ("/cmd+ make test",),
-        "The next prompt carries the line and what it wrote.",
+        "The next prompt carries line and output.",
     ),
     "search": Page(
         {"<words>": "what to look for", "--all": "beyond this project"}, ("/search parser", "/search --all flaky test")

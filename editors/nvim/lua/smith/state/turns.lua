@@ -218,10 +218,13 @@ function on.message_added(conversation, event, changed)
   if message.role == 'user' then
     return hear(conversation, changed, message.text)
   end
-  if message.role ~= 'assistant' or (message.text or '') == '' then
+  if message.role ~= 'assistant' then
     return
   end
   local shown = text_blocks(conversation.messages[message.id] or {})
+  if (message.text or '') == '' then
+    return align_tables(shown, changed)
+  end
   if #shown == 0 then
     grow(conversation, { message = message.id, text = message.text }, changed, 'text')
   elseif #shown == 1 and Lines.text(shown[1].body) ~= message.text then
