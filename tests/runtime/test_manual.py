@@ -8,7 +8,7 @@ from smith_server.runtime.commands.manual import PAGES
 from smith_server.runtime.commands.table import COMMANDS
 from smith_server.runtime.services import Services
 
-WIDTH = 57
+WIDTH = 55
 """Every face sets two columns before it, and a window of 60 may have a margin."""
 
 CONFIG = """\
@@ -17,7 +17,7 @@ Show and change settings.
 Alone it shows all settings. Files and other ways to
 set them: docs/config.md.
 
-  get <path>          a setting or table, and who set it
+  get <path>          a setting or table, who set it
   set <path> <value>  change it, here and from now on
   unset <path>        take such a change back
 

@@ -37,7 +37,7 @@ PAGES: Mapping[str, Page] = {
     ),
     "config": Page(
         {
-            "get <path>": "a setting or table, and who set it",
+            "get <path>": "a setting or table, who set it",
             "set <path> <value>": "change it, here and from now on",
             "unset <path>": "take such a change back",
         },
@@ -46,7 +46,7 @@ PAGES: Mapping[str, Page] = {
     ),
     "memory": Page(
         {
-            "list": "what there is; the same as nothing",
+            "list": "what there is",
             "get <id>": "show a text",
             "upsert <id> <text>": "keep a text under that id",
             "delete <id>": "forget it",
@@ -56,7 +56,7 @@ PAGES: Mapping[str, Page] = {
     ),
     "scratchpad": Page(
         {
-            "list [prefix]": "what there is; the same as nothing",
+            "list [prefix]": "what there is",
             "get <key>": "show a text",
             "set <key> <text>": "keep a text under that key",
             "delete <key>": "forget it",
