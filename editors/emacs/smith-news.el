@@ -53,8 +53,11 @@
               (string-join steps ", ")))))
 
 (defun smith-news--continued (event)
-  "Return EVENT, an answer past its limit, in words."
-  (format "the answer reached the output limit; going on (%d)%s"
+  "Return EVENT, an answer past its limit or a paused one, in words."
+  (format "%s; going on (%d)%s"
+          (if (eq (plist-get event :paused) t)
+              "the provider paused the answer"
+            "the answer reached the output limit")
           (plist-get event :attempt)
           (if (eq (plist-get event :dropped) t)
               "; its calls were dropped, the limit may have cut them"

@@ -111,7 +111,7 @@ def _run() -> _Parser:
     parser = _parser("run")
     parser.add_argument("-y", "--yes", "--auto-approve", action="store_true")
     parser.add_argument("--json", action="store_true")
-    return _with_choices(_with_limit(_with_conversation(parser)))
+    return _with_choices(_with_talk(parser))
 
 
 def _chat() -> _Parser:
@@ -119,7 +119,7 @@ def _chat() -> _Parser:
     face = parser.add_mutually_exclusive_group()
     for flag, name in (("--tui", "tui"), ("--no-tui", "lines")):
         face.add_argument(flag, dest="face", action="store_const", const=name, default="")
-    return _with_choices(_with_limit(_with_conversation(parser)))
+    return _with_choices(_with_talk(parser))
 
 
 def _models() -> _Parser:
@@ -128,15 +128,15 @@ def _models() -> _Parser:
     return _with_choices(parser)
 
 
-def _with_conversation(parser: _Parser) -> _Parser:
+def _with_talk(parser: _Parser) -> _Parser:
+    """What both ways to talk take."""
     which = parser.add_mutually_exclusive_group()
     which.add_argument("-c", "--continue", dest="resume", action="store_true")
     which.add_argument("--resume", dest="conversation", metavar="ID", type=_id)
-    return parser
-
-
-def _with_limit(parser: _Parser) -> _Parser:
     parser.add_argument("--max-budget-usd", metavar="USD", type=_money)
+    thinking = parser.add_mutually_exclusive_group()
+    for flag, value in (("--think", True), ("--no-think", False)):
+        thinking.add_argument(flag, dest="think", action="store_const", const=value)
     return parser
 
 

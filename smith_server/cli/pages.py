@@ -44,7 +44,11 @@ _CONVERSATION: Rows = {
     "-c, --continue": "go on with the last conversation of this project",
     "--resume ID": "go on with this one; the begin of its id is enough\n(/history lists them)",
 }
-_LIMIT: Rows = {"--max-budget-usd USD": "stop once the conversation has cost that much"}
+_TURNS: Rows = {
+    "--max-budget-usd USD": "stop once the conversation has cost that much",
+    "--think": "let Anthropic's models think before they answer",
+    "--no-think": "ask no model to think; both win over the settings",
+}
 _UNATTENDED: Rows = {
     "-y, --yes": "run every call without asking; also --auto-approve",
     "--json": "print every event as a line of JSON, a result last",
@@ -61,13 +65,13 @@ _MORE: Rows = {"--config FILE": "settings to use instead of the usual file", "-h
 
 _FLAGS: Mapping[str, Mapping[str, Rows]] = {
     "": {
-        "flags of run and chat": {**_CONVERSATION, **_LIMIT},
+        "flags of run and chat": {**_CONVERSATION, **_TURNS},
         "flags of run alone": _UNATTENDED,
         "flags of chat alone": _SCREEN,
         "flags of all": {**_MODEL, **_MORE, "-v, -V, --version": "the version"},
     },
-    "run": {"flags": {**_CONVERSATION, **_LIMIT, **_UNATTENDED, **_MODEL, **_MORE}},
-    "chat": {"flags": {**_CONVERSATION, **_LIMIT, **_SCREEN, **_MODEL, **_MORE}},
+    "run": {"flags": {**_CONVERSATION, **_TURNS, **_UNATTENDED, **_MODEL, **_MORE}},
+    "chat": {"flags": {**_CONVERSATION, **_TURNS, **_SCREEN, **_MODEL, **_MORE}},
     "serve": {"flags": {"--stdio": "accepted from editors that pass it; always so", **_MODEL, **_MORE}},
     "models": {"flags": {"--json": "print a line of JSON for each", **_MODEL, **_MORE}},
 }

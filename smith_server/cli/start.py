@@ -9,8 +9,10 @@ from typing import Any
 
 from smith_server.cli.garbage import collect_later
 from smith_server.config.paths import places, project_root
+from smith_server.config.trees import over
 from smith_server.core.errors import failure
 from smith_server.runtime.composition import compose
+from smith_server.runtime.configured import wish_to_think
 from smith_server.runtime.handles import Face
 from smith_server.runtime.options import Options
 from smith_server.runtime.services import Services
@@ -25,6 +27,8 @@ def options_from(
     flags: dict[str, Any] = dict(more or {})
     if words.provider:
         flags["defaults"] = {"provider": words.provider}
+    if (think := getattr(words, "think", None)) is not None:
+        flags = over(flags, wish_to_think(think))
     if (limit := getattr(words, "max_budget_usd", None)) is not None:
         flags["max_budget_usd"] = limit
     file = Path(words.config) if words.config else None

@@ -132,11 +132,13 @@ class RequestRetried(Event, frozen=True, tag="llm_retry"):
 class ResponseContinued(Event, frozen=True, tag="response_continued"):
     """An answer reached the output limit and the model is asked to go on; `attempt` counts within the prompt.
 
-    `dropped`: tool calls of that answer were thrown away, since the limit may have cut them.
+    `dropped`: tool calls of that answer were thrown away, since the limit may have cut them. `paused`: it was
+    no limit, the provider stopped in the middle.
     """
 
     attempt: int
     dropped: bool = False
+    paused: bool = False
 
 
 class ReasoningDelta(Event, frozen=True, tag="llm_reasoning_delta"):

@@ -19,9 +19,10 @@ EXHAUSTED = "Stopped: the budget of this turn is used up."
 def said(event: Event) -> str:
     """One event in words, "" when there is nothing to say."""
     match event:
-        case ResponseContinued(attempt, dropped):
+        case ResponseContinued(attempt, dropped, paused):
+            why = "the provider paused the answer" if paused else "the answer reached the output limit"
             calls = "; its calls were dropped, the limit may have cut them" if dropped else ""
-            return f"the answer reached the output limit; going on ({attempt}){calls}"
+            return f"{why}; going on ({attempt}){calls}"
         case ContextCompacted(steps=steps, before=before, after=after):
             sizes = f"from {tokens(before)} to {tokens(after)} tokens"
             return f"compacted {sizes} ({', '.join(steps)})" if steps else NOT_COMPACTED

@@ -17,6 +17,14 @@ from smith_server.core.tool import Effect, ToolContext, ToolResult
 
 Emit = Callable[[Event], None]
 
+Chance = Callable[[], float]
+"""Where chance comes from: a number from 0 up to, not including, 1, another one with each call."""
+
+
+def no_chance() -> float:
+    """A `Chance` that leaves nothing to it."""
+    return 0.0
+
 
 class Request(Struct, frozen=True):
     """One question to a model. `images`: it takes pictures."""
@@ -47,7 +55,7 @@ class Done(Struct, frozen=True):
     """The whole answer: its parts in order, deltas included, why it ended and what it used.
 
     `dropped` calls are not among the parts, since the end of the answer cut or forbade them. `cost` is in
-    US dollars, where the provider tells it.
+    US dollars, where the provider tells it. `paused`: the provider would say more if it were asked to.
     """
 
     parts: tuple[Part, ...]
@@ -55,6 +63,7 @@ class Done(Struct, frozen=True):
     usage: Usage | None = None
     dropped: int = 0
     cost: float | None = None
+    paused: bool = False
 
 
 class Failed(Struct, frozen=True):

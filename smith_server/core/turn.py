@@ -48,7 +48,7 @@ class TurnEnd(Struct, frozen=True):
 
 
 MOST_CONTINUED = 3
-"""So often an answer of one prompt may reach the output limit and go on."""
+"""So often an answer of one prompt may reach the output limit, or be paused, and go on."""
 
 _GO_ON = "[Your answer reached the output limit. Go on exactly where it stopped; repeat nothing of it.]"
 _SMALLER = (
@@ -57,10 +57,13 @@ _SMALLER = (
 )
 
 
+_RESUME = "[The provider paused your answer. Go on exactly where it stopped; repeat nothing of it.]"
+
+
 class Reply(Struct, frozen=True):
     """What came of one request, kept even when it broke off. `context` is its own size in tokens.
 
-    `cut`: the output limit took calls from it, which are not among the parts.
+    `cut`: the output limit took calls from it, which are not among the parts. `paused`: more of it is to come.
     """
 
     parts: tuple[Part, ...]
@@ -69,6 +72,7 @@ class Reply(Struct, frozen=True):
     error: AgentError | None = None
     context: int = 0
     cut: bool = False
+    paused: bool = False
 
 
 async def run_turn(turn: TurnInput, talk: Conversation, emit: Emit) -> TurnEnd:
@@ -86,7 +90,7 @@ async def run_turn(turn: TurnInput, talk: Conversation, emit: Emit) -> TurnEnd:
         emit(UsageUpdated(turn_usage=usage, context=reply.context, cost=turn.meter.account.total.known_cost))
         if (error := _overspent(turn, reply, emit)) is not None:
             return _close(talk, emit, TurnEnd("budget_exhausted", usage, error))
-        if reply.stop == "max_tokens" and continued < MOST_CONTINUED:
+        if (reply.stop == "max_tokens" or reply.paused) and continued < MOST_CONTINUED:
             continued += 1
             _continue(reply, continued, talk, emit)
             continue
@@ -116,10 +120,11 @@ def _steer(turn: TurnInput, talk: Conversation, emit: Emit) -> None:
 
 
 def _continue(reply: Reply, attempt: int, talk: Conversation, emit: Emit) -> None:
-    """Ask for the rest of an answer that the output limit ended."""
-    message = UserMessage(talk.mint(), _SMALLER if reply.cut else _GO_ON, aside=True)
+    """Ask for the rest of an answer that the output limit or the provider ended."""
+    wish = _SMALLER if reply.cut else _RESUME if reply.paused else _GO_ON
+    message = UserMessage(talk.mint(), wish, aside=True)
     talk.add(message)
-    emit(ResponseContinued(attempt=attempt, dropped=reply.cut))
+    emit(ResponseContinued(attempt=attempt, dropped=reply.cut, paused=reply.paused))
     emit(MessageAdded(message=message))
 
 
@@ -220,7 +225,9 @@ def _reply(answer: Done | Failed, usage: Usage) -> Reply:
         cut = bool(answer.dropped) or len(parts) < len(answer.parts)
         return Reply(parts, answer.stop, usage, context=usage.context, cut=cut)
     if isinstance(answer, Done):
-        return Reply(answer.parts, answer.stop, usage, context=usage.context)
+        # What its calls bring is sent anyway, and is what the provider waits for.
+        paused = answer.paused and answer.stop == "stop"
+        return Reply(answer.parts, answer.stop, usage, context=usage.context, paused=paused)
     if answer.error.kind == "cancelled":
         return Reply(answer.parts, "cancelled", usage, context=usage.context)
     return Reply(answer.parts, "error", usage, answer.error, usage.context)
@@ -241,6 +248,9 @@ def _end_of(reply: Reply, usage: Usage) -> TurnEnd | None:
     if reply.stop == "content_filter":
         text = "The provider withheld the rest of this answer (content filter). Rephrase the prompt."
         return TurnEnd("error", usage, agent_error("protocol", "content_filter", text))
+    if reply.paused:
+        text = "The provider paused the answer again and again. Send a prompt such as `go on` for the rest of it."
+        return TurnEnd("error", usage, agent_error("protocol", "paused", text))
     if _calls(reply):
         return None
     if not joined_text(reply.parts).strip():

@@ -151,7 +151,8 @@ class BodyReader(ABC):
             return Failed(errors.judged(error, self._assembly.output), self._kept(), self.used, cost=self.cost)
         parts, dropped = self._closed()
         called = any(isinstance(part, Call) for part in parts)
-        return Done(parts, reasons.stop_of(self._reason, called=called), self.used, dropped, self.cost)
+        stop = reasons.stop_of(self._reason, called=called)
+        return Done(parts, stop, self.used, dropped, self.cost, reasons.is_pause(self._reason))
 
     def _reason_error(self) -> AgentError | None:
         code = reasons.failure_of(self._reason)

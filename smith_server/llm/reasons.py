@@ -5,6 +5,7 @@ from smith_server.llm.assemble import OpenCall, read_arguments
 
 _LIMITS = frozenset({"length", "max_tokens", "model_length", "model_context_window_exceeded"})
 _FILTERS = frozenset({"content_filter", "refusal", "sensitive", "safety"})
+_PAUSES = frozenset({"pause_turn"})
 _FAILURES = {
     "error": "provider_error",
     "network_error": "provider_error",
@@ -30,6 +31,11 @@ def stop_of(reason: str, *, called: bool) -> StopReason:
     if reason.partition(":")[0].strip() in _FILTERS:
         return "content_filter"
     return "tool_use" if called else "stop"
+
+
+def is_pause(reason: str) -> bool:
+    """Whether the provider stopped in the middle, to be asked for the rest: its own tools took too many rounds."""
+    return reason in _PAUSES
 
 
 def survives(call: OpenCall, reason: str) -> bool:

@@ -10,6 +10,9 @@ nine attempts at most.
     text, or part of a call           only with `after_output`         never
 
 A stall is repeated once per prompt, whatever the counts say.
+
+What these rules say is the least that is waited. Of the transport's waits `Retries` makes some more, so that
+children who were refused at one moment do not come back at one moment.
 """
 
 from collections.abc import Sequence
@@ -20,11 +23,14 @@ from msgspec.structs import replace
 
 from smith_server.core.errors import AgentError, agent_error, is_retryable
 from smith_server.core.messages import Call, joined_text
-from smith_server.core.ports import Done, Failed
+from smith_server.core.ports import Chance, Done, Failed, no_chance
 from smith_server.llm.assemble import Output
 
 MOST_WAIT = 60.0
 """Seconds that a server may make us wait."""
+
+MOST_MORE = 0.25
+"""At most this part of a wait is added to it."""
 
 _EMPTY = "The model answered with neither text nor a tool call. Send the prompt again."
 
@@ -85,10 +91,14 @@ class Again(Struct, frozen=True):
 
 
 class Retries:
-    """The retries of one prompt: `begin` each request, then ask `after` each answer."""
+    """The retries of one prompt: `begin` each request, then ask `after` each answer.
 
-    def __init__(self, rules: RetryRules) -> None:
+    `chance` decides how much longer than the rules say the transport waits.
+    """
+
+    def __init__(self, rules: RetryRules, chance: Chance = no_chance) -> None:
         self._rules = rules
+        self._chance = chance
         self._course = Course()
 
     def begin(self) -> None:
@@ -101,7 +111,9 @@ class Retries:
         if found is None:
             return None
         again, self._course = found
-        return again
+        if again.layer == "empty":
+            return again
+        return replace(again, delay=lengthened(again.delay, answer, self._chance()))
 
 
 def next_attempt(answer: Done | Failed, course: Course, rules: RetryRules) -> tuple[Again, Course] | None:
@@ -124,6 +136,13 @@ def next_delay(facts: Facts, course: Course, rules: RetryRules) -> float | None:
     return _wait(rules.transport_waits, course.transport)
 
 
+def lengthened(delay: float, answer: Done | Failed, chance: float) -> float:
+    """`delay` and `chance` (0 to 1) of what may be added; one that the server asked for is `MOST_WAIT` at most."""
+    longer = delay * (1 + MOST_MORE * chance)
+    asked_for = isinstance(answer, Failed) and answer.retry_after is not None
+    return min(longer, MOST_WAIT) if asked_for else longer
+
+
 def facts_of(failed: Failed) -> Facts:
     """The facts of a failed attempt. Its error says whether to send the same again after nothing was
     shown; after more was, kind and code still tell whether it passes.
@@ -136,7 +155,7 @@ def facts_of(failed: Failed) -> Facts:
 
 def is_empty(done: Done) -> bool:
     """An answer that came to its end and says nothing; reasoning and blanks say nothing."""
-    if done.stop not in ("stop", "tool_use"):
+    if done.paused or done.stop not in ("stop", "tool_use"):
         return False
     return not joined_text(done.parts).strip() and not any(isinstance(part, Call) for part in done.parts)
 

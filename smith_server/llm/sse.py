@@ -3,13 +3,14 @@
 An event is complete with its blank line; `close` gives the last one, which may lack it.
 """
 
-from functools import lru_cache
-
 import msgspec
 from msgspec import Struct
 
 MARK = b"\xef\xbb\xbf"
 """The byte-order mark that may stand before everything."""
+
+
+_DATA = b"data: "
 
 
 class Event(Struct, frozen=True, gc=False):
@@ -34,6 +35,7 @@ class EventDecoder:
         self._line: list[bytes] = []
         self._data: list[bytes] = []
         self._name = ""
+        self._head, self._head_name = _DATA, ""
 
     @property
     def pending(self) -> int:
@@ -47,16 +49,14 @@ class EventDecoder:
         if not lines:
             return events
         *blocks, rest = lines.split(b"\n\n")
+        if blocks and (self._data or self._name):
+            self._block(blocks.pop(0), events)
         for block in blocks:
-            if block.startswith(b"data: ") and b"\n" not in block and not self._data and not self._name:
-                data = block[6:]
-                if data and not data.isspace():
-                    events.append(Event(data))
-            elif block.startswith(b"event: ") and block.count(b"\n") == 1 and not self._data:
-                self._read_named(block, events)
+            data = block[len(self._head) :]
+            if block.startswith(self._head) and b"\n" not in data and data and not data.isspace():
+                events.append(Event(data, self._head_name))
             else:
-                self._read(block, events)
-                self._end_event(events)
+                self._block(block, events)
         if rest:
             self._read(rest[:-1], events)
         return events
@@ -109,16 +109,13 @@ class EventDecoder:
             else:
                 self._end_event(events)
 
-    def _read_named(self, block: bytes, events: list[Event]) -> None:
-        """The commonest event but one: a line with its name, and one more."""
-        line, _, rest = block.partition(b"\n")
-        data = rest[6:]
-        if rest.startswith(b"data: ") and data and not data.isspace():
-            events.append(Event(data, _name(line)))
-            self._name = ""
-        else:
-            self._read(block, events)
-            self._end_event(events)
+    def _block(self, block: bytes, events: list[Event]) -> None:
+        """The lines of an event up to its blank one. The next event most likely begins as this one does."""
+        self._read(block, events)
+        self._end_event(events)
+        line, _, _ = block.partition(_DATA)
+        if not line or (line.startswith(b"event: ") and line.find(b"\n") == len(line) - 1):
+            self._head, self._head_name = line + _DATA, line[7:-1].decode("utf-8", "replace")
 
     def _field(self, line: bytes) -> None:
         name, _, value = line.partition(b":")
@@ -139,12 +136,6 @@ class EventDecoder:
         self._data, self._data_size, self._name = [], 0, ""
         if data and not data.isspace():
             events.append(Event(data, name))
-
-
-@lru_cache(maxsize=64)
-def _name(line: bytes) -> str:
-    """The name in `event: NAME`."""
-    return line[7:].decode("utf-8", "replace")
 
 
 def _is_object(value: bytes) -> bool:

@@ -17,7 +17,7 @@ from smith_server.core.budget import Budget
 from smith_server.core.cancel import CancelToken
 from smith_server.core.errors import AgentFailure, ToolRefusal
 from smith_server.core.events import Notice
-from smith_server.core.ports import Approver, Request, Stored
+from smith_server.core.ports import Approver, Chance, Request, Stored
 from smith_server.core.scope import TurnInput
 from smith_server.core.tool import Tool
 from smith_server.llm.retry import Retries, RetryRules
@@ -53,10 +53,11 @@ _FEW_TOOLS = ("read", "report")
 
 
 class Ways(Struct, frozen=True):
-    """How what happens in a turn gets out: its events, and waiting until they are stored."""
+    """What turns have of their process: where events go, waiting until they are stored, where chance comes from."""
 
     post: Post
     stored: Stored
+    chance: Chance
 
 
 class Assembler:
@@ -166,7 +167,7 @@ class Assembler:
             approver=_approver(handles.ui, kept.session, actor),
             editor=kept.editor,
             inbox=inbox,
-            retries=Retries(_retry_rules(settings)),
+            retries=Retries(_retry_rules(settings), self._ways.chance),
             stored=self._ways.stored,
             token=token,
             cwd=actor.scope.cwd,

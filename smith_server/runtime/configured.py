@@ -1,12 +1,13 @@
 """A provider as the settings want it: its preset with address, headers, limits and the wish for reasoning."""
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from smith_server.config.schema import ModelSettings, ProviderSettings, Reasoning, Settings
 from smith_server.core.errors import failure
-from smith_server.llm.presets import Preset, ThinkingBudget, ThinkingEffort, preset
+from smith_server.llm.presets import PRESETS, Preset, ThinkingBudget, ThinkingEffort, preset
 from smith_server.llm.stall import Timeouts
 from smith_server.runtime.models import provider_settings
 
@@ -27,6 +28,25 @@ def configured(name: str, settings: Settings, file: Path) -> Preset:
         thinking=_thinking(settings) if name == "anthropic" else None,
         cache=settings.providers.anthropic.cache,
     )
+
+
+def wish_to_think(think: bool) -> dict[str, Any]:
+    """Settings, as a tree, for a run that is to think, or not to. How long, where it is asked to, is not touched."""
+    if think:
+        return {"defaults": {"thinking": True}}
+    reasoning = [name for name in PRESETS if isinstance(provider_settings(Settings(), name), Reasoning)]
+    return {"defaults": {"thinking": False}, "providers": {name: {"reasoning_effort": "none"} for name in reasoning}}
+
+
+def thoughtless(found: Preset) -> str:
+    """Why a wish to think has no effect; "" where it has one."""
+    if found.thinking is not None or found.effort:
+        return ""
+    if isinstance(provider_settings(Settings(), found.name), Reasoning):
+        way = f"its models go by `providers.{found.name}.reasoning_effort`, which is not set"
+    else:
+        way = "its model does not reason"
+    return f"The wish to think has no effect with {found.name}: {way}."
 
 
 def model_settings(settings: Settings, provider: str, model: str) -> ModelSettings:

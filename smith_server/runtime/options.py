@@ -1,5 +1,6 @@
 """How a process was started."""
 
+import random
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from smith_server.config.paths import Places
+from smith_server.core.ports import Chance
 
 
 class Options(Struct, frozen=True):
@@ -16,7 +18,7 @@ class Options(Struct, frozen=True):
     with, whatever was chosen for them before. `resume` tells whether the first conversation of a project is its
     last one; None leaves that to `terminal.resume`. `conversation` is the id, or the begin of it, of the one that this
     process begins with instead. `service_handles` replaces services by name: what is handed in
-    is not made.
+    is not made. `chance` is where chance comes from in this process.
     """
 
     places: Places
@@ -28,6 +30,7 @@ class Options(Struct, frozen=True):
     set_by: str = "command line"
     service_handles: Mapping[str, Any] = {}
     model: str = ""
+    chance: Chance = random.random
 
     @property
     def settings_file(self) -> Path:

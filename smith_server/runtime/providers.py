@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from smith_server.config.schema import Settings
+from smith_server.config.trees import get
 from smith_server.core.errors import AgentFailure, failure
 from smith_server.core.events import Notice
 from smith_server.core.late import late
@@ -23,7 +24,7 @@ from smith_server.llm.presets import PRESETS, Preset, host_of, is_loopback
 from smith_server.llm.pricing import Tariff
 from smith_server.llm.provider import HttpProvider
 from smith_server.policy.roles import Role
-from smith_server.runtime.configured import configured
+from smith_server.runtime.configured import configured, thoughtless
 from smith_server.runtime.key_command import KeyCommands
 from smith_server.runtime.models import BUILT_IN, Asked, Selected, installed, provider_settings, select_model
 from smith_server.runtime.offer import ServerOffer
@@ -78,6 +79,7 @@ class Providers:
 
     def __init__(self, options: Options) -> None:
         self._environ = options.environ
+        self._is_to_think = get(options.flags, ("defaults", "thinking")) is True
         self._around = Surroundings(options.environ, _answers, options.settings_file)
         self._connections = Connections()
         self._local = LocalModel(options.places.cache_folder / WEIGHTS, options.environ)
@@ -109,6 +111,8 @@ class Providers:
             self._say(text, emit)
         if not settings.defaults.provider:
             self._say(f"Using {selected.model} of {choice.preset.name}: {choice.why}.", emit, choice.why)
+        if self._is_to_think and (text := thoughtless(choice.preset)):
+            self._say(text, emit, level="warning")
         self._refresh(choice, provider, selected.model)
         known = selected.max_output_tokens if choice.preset.dialect == "anthropic" else None
         facts_of = offer.look(selected.model)

@@ -48,7 +48,8 @@ class Services:
         self._journal = Journal(handles.persistence, holder, handles.ui.name, self._trouble)
         self.handles = handles
         self.bus = Bus(self._journal)
-        self._assembler = Assembler(handles, options.environ, Ways(self.bus.emit, self._stored))
+        ways = Ways(self.bus.emit, self._stored, options.chance)
+        self._assembler = Assembler(handles, options.environ, ways)
         self._outlook = Outlook(self._assembler)
         stage = Stage(handles, self.bus, self._journal, self._assembler)
         self.library = stage.library

@@ -57,7 +57,9 @@ async def test_a_stream_over_a_connection_is_read_as_without_one(
 
     async with serving(answer) as server:
         name = "anthropic" if given["shape"] == "anthropic" else "custom"
-        preset = msgspec.structs.replace(PRESETS[name], base_url=server.url, timeouts=Timeouts(stall=0.5, ending=0.3))
+        # A busy machine must not look like a server that stalls.
+        waits = Timeouts(stall=2.0, ending=1.0)
+        preset = msgspec.structs.replace(PRESETS[name], base_url=server.url, timeouts=waits)
         found = shown(await heard(HttpProvider(preset, connections, "sk-1")), None)
     assert {key: found[key] for key in expected} == with_ids(expected, found)
 

@@ -7,7 +7,7 @@ import pytest
 from smith_server.cli.arguments import parse
 
 ANY = {"model": "", "provider": None, "config": None}
-TALK = {**ANY, "resume": False, "conversation": None, "max_budget_usd": None}
+TALK = {**ANY, "resume": False, "conversation": None, "max_budget_usd": None, "think": None}
 RUN = {"command": "run", "yes": False, "json": False, **TALK}
 CHAT = {"command": "chat", "prompt": "", "face": "", **TALK}
 MODELS = {"command": "models", "prompt": "", "json": False, **ANY}
@@ -33,6 +33,10 @@ def words(line: str) -> list[str]:
         ("-m|gpt|-p|OpenAI", {**CHAT, "model": "gpt", "provider": "openai"}),
         ("--max-budget-usd|0.5|fix it", {**RUN, "prompt": "fix it", "max_budget_usd": 0.5}),
         ("chat|--max-budget-usd=2", {**CHAT, "max_budget_usd": 2.0}),
+        ("--think", {**CHAT, "think": True}),
+        ("chat|--no-think", {**CHAT, "think": False}),
+        ("fix it|--think", {**RUN, "prompt": "fix it", "think": True}),
+        ("run|--no-think|fix", {**RUN, "prompt": "fix", "think": False}),
         ("models|--json", {**MODELS, "json": True}),
         ("serve|--stdio", {**SERVE, "stdio": True}),
         ("--config|a.toml|serve", {**SERVE, "config": "a.toml"}),
@@ -73,6 +77,8 @@ def test_flags_may_stand_anywhere_and_a_prompt_is_what_holds_a_blank(line: str, 
         ("", "there is no prompt."),
         ("--", "there is no prompt."),
         ("--json|-y", "there is no prompt."),
+        ("run|x|--think|--no-think", "argument --no-think: not allowed with argument --think"),
+        ("serve|--think", "unrecognized arguments: --think"),
         ("chat|--json", "unrecognized arguments: --json"),
         ("chat|hello", "`smith chat` takes no prompt"),
         ("chat|--|hello", "`smith chat` takes no prompt"),

@@ -130,8 +130,10 @@ async def test_no_process_stays_when_the_server_is_killed(text):
         "asyncio.run(main())"
     )
     server = await asyncio.create_subprocess_exec(sys.executable, "-c", code, cwd=Path(__file__).parents[2])
-    await until(lambda: children(server.pid))
-    (child,) = children(server.pid)
+    found = []
+    # One that is just being started has no name yet.
+    await until(lambda: found.extend(children(server.pid)) or found)
+    child = found[0]
     server.kill()
     await server.wait()
     await until(lambda: not Path(f"/proc/{child}").exists() or "Z (" in Path(f"/proc/{child}/stat").read_text())

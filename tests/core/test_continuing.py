@@ -1,4 +1,4 @@
-"""Answers that reach the output limit go on; calls that it may have cut never run."""
+"""Answers that reach the output limit, or are paused, go on; calls that the limit may have cut never run."""
 
 from typing import Any
 
@@ -11,6 +11,7 @@ from smith_server.core.messages import Text, Thinking, UserMessage
 from smith_server.core.ports import Done
 from smith_server.core.rounds import Unit
 from smith_server.core.turn import MOST_CONTINUED, TurnEnd, run_turn
+from smith_server.llm.retry import Retries, RetryRules
 from tests.core.test_turn import begun, done
 from tests.fakes.provider import FakeProvider
 from tests.fakes.turns import FakeTool, call, calls, turn_input
@@ -81,6 +82,42 @@ async def test_the_limit_is_reached_once_more_than_answers_go_on_and_the_turn_fa
     assert (end.stop_reason, end.error.code) == ("error", "output_limit")
     assert len(provider.requests) == MOST_CONTINUED + 1
     assert [event.attempt for event in events if isinstance(event, ResponseContinued)] == [1, 2, 3]
+
+
+def paused(*parts: Any) -> list[object]:
+    return [Done(parts, "stop", paused=True)]
+
+
+@pytest.mark.parametrize("parts", [(Text("one, "),), (), (Thinking("hm"),)], ids=["text", "nothing", "reasoning"])
+async def test_an_answer_that_was_paused_goes_on(parts: tuple[Any, ...]) -> None:
+    talk = begun()
+    end, provider, events = await played(talk, paused(*parts), [done("two")], retries=Retries(RetryRules()))
+    assert end.stop_reason == "completed"
+    said = [part.text for part in parts if isinstance(part, Text)]
+    assert [message.text for message in talk.messages] == ["do it", *said, asked_for(talk), "two"]  # type: ignore[union-attr]
+    assert "paused" in asked_for(talk)
+    assert provider.requests[1].messages == tuple(talk.messages[:-1])
+    assert [event for event in events if isinstance(event, ResponseContinued)] == [
+        ResponseContinued(attempt=1, paused=True)
+    ]
+
+
+async def test_the_calls_of_a_paused_answer_run_and_it_goes_on_with_their_results() -> None:
+    talk = begun()
+    reply: list[object] = [Done((Text("ok "), call(id="c2")), "tool_use", paused=True)]
+    end, provider, events = await played(talk, reply, [done("done")])
+    assert (end.stop_reason, len(provider.requests)) == ("completed", 2)
+    assert [event.call_id for event in events if isinstance(event, CallStarted)] == ["c2"]
+    assert not [event for event in events if isinstance(event, ResponseContinued)]
+
+
+async def test_an_answer_that_is_paused_again_and_again_is_none() -> None:
+    talk = begun()
+    end, provider, _ = await played(talk, *[paused(Text("more "))] * (MOST_CONTINUED + 1))
+    assert end.error is not None
+    assert (end.stop_reason, end.error.code) == ("error", "paused")
+    assert len(provider.requests) == MOST_CONTINUED + 1
+    assert talk.messages[-1].text == "more "  # type: ignore[union-attr]
 
 
 async def test_each_prompt_counts_anew() -> None:

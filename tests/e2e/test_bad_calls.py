@@ -5,8 +5,11 @@ from typing import Any
 import pytest
 
 from tests.e2e.client import Client
+from tests.e2e.command import smith
 from tests.e2e.strict_model import StrictModel
 from tests.e2e.world import World
+from tests.e2e.written_model import WrittenModel, answering, openai
+from tests.llm.streams import DONE, calling, event
 
 RULES = '[approval]\nask = ["bash(rm *)", "[", "write(**[)"]\ndeny = ["read(secret)"]\n'
 
@@ -114,3 +117,17 @@ async def test_calls_of_one_reply_are_answered_in_their_order_whatever_they_are(
     codes = [message["content"].partition(":")[0] for message in strict.requests[-1] if message["role"] == "tool"]
     assert codes[0] == codes[3] == "file_not_found"
     assert codes[2] == "unknown_tool" and codes[4] == "invalid_arguments"
+
+
+async def test_calls_without_ids_get_ids_that_are_unique_in_the_whole_conversation(world: World) -> None:
+    world.file("a.py", "one\n")
+    nameless = calling(index=0, name="read", arguments='{"path": "a.py"}')
+    calls = (nameless, calling(index=1, name="read", arguments='{"path": "a.py"}'), event(reason="tool_calls"), DONE)
+    model = WrittenModel(calls, calls, openai("Read."), calls, openai("Again."))
+    async with answering(world, "custom", model):
+        for words in (["read it"], ["-c", "again"]):
+            assert (await smith(world, "run", "-p", "custom", *words)).code == 0
+    talk = model.bodies[-1]["messages"]
+    made = [call["id"] for message in talk for call in message.get("tool_calls", ())]
+    assert len(set(made)) == 6
+    assert [message["tool_call_id"] for message in talk if message["role"] == "tool"] == made

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.command import smith
+from tests.e2e.command import Done, smith
 from tests.e2e.internet import Internet, internet
 from tests.e2e.world import World
+from tests.e2e.written_model import WrittenModel, answering, anthropic, openai
 
 ROUTER, OPENAI, ANTHROPIC = (f"{name}_API_KEY" for name in ("OPENROUTER", "OPENAI", "ANTHROPIC"))
 QWEN, LUNA, SONNET = "qwen/qwen3.8-max", "gpt-5.6-luna", "claude-sonnet-5"
@@ -22,9 +23,19 @@ async def net(world: World, tmp_path: Path) -> AsyncIterator[Internet]:
         yield made
 
 
+async def ran(world: World, net: Internet, *words: str) -> Done:
+    """What became of a run. An Ollama has a moment to answer, and a busy machine may let it miss that."""
+    done = await smith(world, "run", *words, "hi")
+    for _ in range(4):
+        if net.pulled is None or "No model to talk to" not in done.err:
+            break
+        done = await smith(world, "run", *words, "hi")
+    return done
+
+
 async def asked(world: World, net: Internet, *words: str) -> tuple[str, str]:
     """The host and the model of the one request that a run makes."""
-    done = await smith(world, "run", *words, "hi")
+    done = await ran(world, net, *words)
     assert (done.code, done.out) == (0, "Yes.\n"), done.err
     (request,) = net.prompts
     return request.host, request.body["model"]
@@ -179,7 +190,7 @@ async def test_a_choice_that_came_from_a_key_is_told_with_its_reason(world: Worl
 async def test_a_default_that_was_not_pulled_is_told_once(world: World, net: Internet) -> None:
     net.pulled = ["first:8b"]
 
-    done = await smith(world, "run", "hi")
+    done = await ran(world, net)
 
     assert done.err.count("gemma4:latest was not pulled") == 1
 
@@ -232,3 +243,22 @@ async def test_a_damaged_list_of_models_is_no_matter(world: World, net: Internet
     (folder / "models.json").write_bytes(content)
 
     assert await asked(world, net) == ("openrouter.ai", QWEN)
+
+
+LIMITS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "anthropic": (anthropic, {"max_tokens": 5000, "temperature": 0.25}),
+    "openai": (openai, {"max_completion_tokens": 5000, "temperature": 0.25}),
+    "custom": (openai, {"max_tokens": 5000, "temperature": 0.25}),
+}
+
+
+@pytest.mark.parametrize(("name", "answer", "sent"), [(name, *rest) for name, rest in LIMITS.items()], ids=LIMITS)
+async def test_output_limit_and_temperature_of_a_model_are_sent(
+    world: World, name: str, answer: Any, sent: dict[str, Any]
+) -> None:
+    model = WrittenModel(answer("Fine."))
+    own = f'temperature = 0.25\n[providers.{name}.models."claude-sonnet-5"]\nmax_output_tokens = 5000\n'
+    async with answering(world, name, model, own):
+        assert (await smith(world, "run", "-p", name, "go")).code == 0
+    (body,) = model.bodies
+    assert {key: body[key] for key in sent} == sent

@@ -79,12 +79,12 @@ async def test_silence_before_the_headers_counts_too(connections: Connections) -
 async def test_comments_prolong_the_wait_for_the_first_event(connections: Connections) -> None:
     async def queued(line: Line) -> None:
         await line.head()
-        for _ in range(8):
+        for _ in range(12):
             await line.chunks(b": PROCESSING\n\n")
             await asyncio.sleep(0.1)
         await line.chunks(text("Hello"), event(reason="stop"), DONE)
 
-    assert (await outcome(queued, connections, stall=0.5))[-1] == GREETED
+    assert (await outcome(queued, connections, stall=1.0))[-1] == GREETED
 
 
 async def test_comments_after_the_first_event_prolong_nothing(connections: Connections) -> None:
@@ -115,7 +115,7 @@ async def test_after_the_reason_the_usage_is_waited_for_but_not_long(connections
         await line.chunks(b'data: {"choices":[],"usage":{"prompt_tokens":3}}\n\n')
         await line.until_gone()
 
-    deltas = await outcome(no_marker, connections, ending=0.4)
+    deltas = await outcome(no_marker, connections, ending=1.0)
     assert deltas[-1] == Done((Text("Hello"),), "stop", Usage(input=3))
 
 

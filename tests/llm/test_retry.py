@@ -1,20 +1,23 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import cycle
+from random import Random
 from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from smith_server.core.cancel import CancelToken
 from smith_server.core.errors import agent_error
 from smith_server.core.messages import Call, Part, Text, Thinking, UserMessage
-from smith_server.core.ports import Done, Failed, Request
+from smith_server.core.ports import Done, Failed, Request, no_chance
 from smith_server.llm import errors
 from smith_server.llm.assemble import Output
 from smith_server.llm.presets import Preset
 from smith_server.llm.retry import (
+    MOST_MORE,
     Again,
     Course,
     Facts,
@@ -38,9 +41,11 @@ def failed(code: str = "provider_error", output: Output = "none", retry_after: f
     return Failed(errors.judged(agent_error("transport", code, "no"), output), retry_after=retry_after)
 
 
-def asked(answers: Iterator[Done | Failed], rules: RetryRules = RULES) -> list[Again]:
+def asked(
+    answers: Iterator[Done | Failed], rules: RetryRules = RULES, chance: Callable[[], float] = no_chance
+) -> list[Again]:
     """Every further attempt of one request that is answered so."""
-    retries = Retries(rules)
+    retries = Retries(rules, chance)
     retries.begin()
     made: list[Again] = []
     while (again := retries.after(next(answers))) is not None:
@@ -116,6 +121,41 @@ def test_a_wait_that_the_server_asks_for_makes_no_further_attempt() -> None:
 
 
 @pytest.mark.parametrize(
+    ("asked_for", "delays"),
+    [(None, [2.25, 9]), (0, [0, 0]), (2, [2.25, 2.25]), (50, [56.25, 56.25]), (55, [60, 60]), (10.0**9, [60, 60])],
+    ids=["nothing", "at once", "two", "below the cap", "up to the cap", "over it"],
+)
+def test_a_wait_is_made_longer_by_a_part_of_itself_that_chance_decides(
+    asked_for: float | None, delays: list[float]
+) -> None:
+    made = asked(cycle([failed(retry_after=asked_for)]), chance=lambda: 0.5)
+
+    assert [again.delay for again in made] == delays
+
+
+def test_waits_of_ones_own_are_made_longer_however_long_they_are() -> None:
+    made = asked(cycle([failed()]), RetryRules(transport_waits=(80_000,)), lambda: 0.5)
+
+    assert [again.delay for again in made] == [90, 90]
+
+
+def test_an_empty_answer_is_asked_for_again_after_what_the_rules_say() -> None:
+    assert [again.delay for again in asked(cycle([EMPTY]), chance=lambda: 0.5)] == [0.5, 1]
+
+
+def test_two_who_are_refused_at_one_moment_do_not_come_back_at_one_moment() -> None:
+    first, second = ([again.delay for again in asked(cycle([failed()]), chance=Random(seed).random)] for seed in (1, 2))
+
+    assert all(abs(one - other) > 0.05 for one, other in zip(first, second, strict=True))
+
+
+def test_the_same_chance_makes_the_same_waits() -> None:
+    made = [asked(cycle([failed(), failed(), EMPTY]), chance=Random(7).random) for _ in range(2)]
+
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize(
     ("code", "repeated"),
     [
         ("unreachable", True),
@@ -151,7 +191,7 @@ def test_an_error_of_the_protocol_or_of_our_own_is_not_repeated() -> None:
 
 
 def test_an_attempt_that_its_provider_calls_final_is_not_repeated() -> None:
-    final = msgspec.structs.replace(agent_error("transport", "provider_error", "no"), retryable=False)
+    final = structs.replace(agent_error("transport", "provider_error", "no"), retryable=False)
 
     assert asked(cycle([Failed(final)])) == []
 
@@ -298,6 +338,18 @@ def test_whatever_comes_the_attempts_stay_within_the_product_of_both_layers(
     assert [again.attempt for again in made] == list(range(2, len(made) + 2))
     assert all(0 <= again.delay <= 60 for again in made)
     assert sum(again.layer == "empty" for again in made) <= rules.empty_most
+
+
+@given(answers, rule_sets, st.integers())
+def test_chance_makes_waits_longer_by_a_quarter_at_most_and_never_shorter(
+    given_answers: list[Done | Failed], rules: RetryRules, seed: int
+) -> None:
+    least = asked(cycle(given_answers), rules)
+    made = asked(cycle(given_answers), rules, Random(seed).random)
+
+    assert [structs.replace(again, delay=0) for again in made] == [structs.replace(again, delay=0) for again in least]
+    for again, documented in zip(made, least, strict=True):
+        assert documented.delay <= again.delay <= documented.delay * (1 + MOST_MORE)
 
 
 @given(answers, rule_sets)

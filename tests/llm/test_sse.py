@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from smith_server.llm.sse import Event, EventDecoder
@@ -41,6 +41,22 @@ def test_events_are_the_same_however_they_are_cut(mark: bytes, line_end: bytes, 
 def test_events_are_the_same_byte_by_byte(line_end: bytes) -> None:
     data = MIXED.replace(b"\n", line_end)
     assert decoded([data[at : at + 1] for at in range(len(data))]) == EVENTS
+
+
+LINES = (b"event: a", b"event: b", b"event:a", b"event: ", b"event: data: a", b"event", b"id: 1", b": word")
+DATA = (b"data: 1", b"data: event: a", b"data: data: 2", b"data:3", b"data: ", b"data:  ", b"data", b"error: {}")
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.sampled_from((*LINES, *DATA, *[b""] * 8, *DATA[:2] * 3, *LINES[:2] * 3)), max_size=20),
+    st.integers(0, 20),
+)
+@example([b"event: a", b"id: 1", b"data: 1", b""] * 2, 20)
+@example([b"event: data: a", b"data: 1", b""] * 2, 20)
+def test_events_are_the_same_whatever_the_one_before_began_with(lines: list[bytes], cut: int) -> None:
+    one_by_one = [line + b"\n" for line in lines]
+    assert decoded([b"".join(one_by_one[:cut]), b"".join(one_by_one[cut:])]) == decoded(one_by_one)
 
 
 def test_an_event_is_there_as_soon_as_its_blank_line_is() -> None:

@@ -7,9 +7,10 @@ import msgspec
 import pytest
 
 from smith_server.config.schema import ModelSettings, Settings
+from smith_server.config.trees import over
 from smith_server.core.errors import AgentFailure
 from smith_server.llm.presets import PRESETS, ThinkingBudget, ThinkingEffort
-from smith_server.runtime.configured import configured, model_settings
+from smith_server.runtime.configured import configured, model_settings, thoughtless, wish_to_think
 
 FILE = Path("/home/config.toml")
 
@@ -46,6 +47,40 @@ def test_an_effort_is_asked_of_the_provider_it_is_set_for(name: str) -> None:
     assert configured(name, given, FILE).effort == "low"
     assert configured(name, settings(), FILE).effort == ""
     assert configured(name, settings(providers={name: {"reasoning_effort": "none"}}), FILE).effort == ""
+
+
+WISHES: dict[str, tuple[str, dict[str, Any], bool, Any]] = {
+    "thinking that nobody set": ("anthropic", {}, True, (ThinkingEffort("medium"), "")),
+    "thinking that was set": ("anthropic", {"defaults": {"thinking": True}}, False, (None, "")),
+    "an effort that nobody set": ("openai", {}, True, (None, "")),
+    "an effort that was set": ("openai", {"providers": {"openai": {"reasoning_effort": "high"}}}, True, (None, "high")),
+    "no effort": ("ollama", {"providers": {"ollama": {"reasoning_effort": "high"}}}, False, (None, "")),
+    "no effort of an address": ("custom", {"providers": {"custom": {"reasoning_effort": "low"}}}, False, (None, "")),
+}
+
+
+@pytest.mark.parametrize(("name", "tables", "think", "expected"), WISHES.values(), ids=WISHES)
+def test_a_wish_to_think_wins_over_the_settings_and_touches_no_effort(
+    name: str, tables: dict[str, Any], think: bool, expected: Any
+) -> None:
+    given = settings(**over({"llm_config": {"api_url": "http://maker.test/v1"}, **tables}, wish_to_think(think)))
+    found = configured(name, given, FILE)
+    assert (found.thinking, found.effort) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "tables", "why"),
+    [
+        ("anthropic", {}, ""),
+        ("openai", {"providers": {"openai": {"reasoning_effort": "low"}}}, ""),
+        ("openai", {}, "its models go by `providers.openai.reasoning_effort`, which is not set"),
+        ("local", {}, "its model does not reason"),
+    ],
+    ids=["thinks", "has an effort", "no effort", "does not reason"],
+)
+def test_a_wish_to_think_that_has_no_effect_is_told(name: str, tables: dict[str, Any], why: str) -> None:
+    found = configured(name, settings(**over(tables, wish_to_think(True))), FILE)
+    assert thoughtless(found) == (why and f"The wish to think has no effect with {name}: {why}.")
 
 
 def test_caching_can_be_switched_off() -> None:

@@ -256,7 +256,7 @@ async def main(megabytes, background):
                 await bench.over(job, 100)
                 pages = [(await bench.output(job)).content for _ in range(10)]
             else:
-                pages = [(await call(bench.bash(), bench.folder, command=command)).content]
+                pages = [(await call(bench.bash(), bench.folder, command=command, timeout=250)).content]
             disk = sum(each.stat().st_blocks * 512 for each in Path(name).rglob("*.log"))
             grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
             print(json.dumps([grown * (1 if sys.platform == "darwin" else 1024), disk, pages]))
@@ -273,6 +273,7 @@ def flooded(megabytes, where):
     return pages
 
 
+@pytest.mark.timeout(300)
 def test_five_gigabytes_cost_little_memory_and_disk_and_both_ends_are_told_with_the_gap():
     (content,) = flooded(5000, "in front")
     lines = content.splitlines()

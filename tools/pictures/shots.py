@@ -11,6 +11,8 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from PIL import Image, ImageChops
+
 HERE = Path(__file__).resolve().parent
 REPO = HERE.parents[1]
 sys.path.insert(0, str(REPO / "tools"))
@@ -22,6 +24,8 @@ TARGET = REPO / "docs" / "pictures"
 TYPED = 'CURRENCY = "EUR"'
 PROMPT = "name the currency in the receipt"
 WIDE = (1180, 640)
+FALLING = 5000
+"""Pixels of rain that a picture has to show."""
 
 
 class Scene:
@@ -99,8 +103,14 @@ def terminal(scene: Scene, target: Path) -> None:
         window.types("do that\r")
         window.sees("worker: read prices.py")
         window.sees("waiting for Niobe (worker)")
-        window.settle(2.5)
+        window.until("drops on their way", lambda: _greens(window.picture()) > FALLING)
         window.picture().save(target)
+
+
+def _greens(picture: Image.Image) -> int:
+    """Pixels that have the colour of a worker's rain, however faint."""
+    red, green, _ = picture.split()
+    return ImageChops.subtract(green, red).point(lambda value: 255 * (value > 40)).histogram()[255]
 
 
 SHOTS: Mapping[str, tuple[Callable[[Scene, Path], None], Path]] = {

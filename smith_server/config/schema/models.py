@@ -58,7 +58,11 @@ class LlmConfig(Table, frozen=True, kw_only=True):
     ] = 300
     retry_max_retries: Annotated[Count, about("How often a request that failed on the way is repeated.", LOWER)] = 2
     retry_backoff_ms: Annotated[
-        Pauses, about("Pauses before each repetition in milliseconds; the last one serves for all further ones.")
+        Pauses,
+        about(
+            "Least pauses before each repetition in milliseconds, up to a quarter longer by chance; the last one "
+            "serves for all further ones."
+        ),
     ] = (2000, 8000)
     stream_retry_after_output: Annotated[
         bool, about("Repeat a request also when a part of its answer was shown already.", only(False))

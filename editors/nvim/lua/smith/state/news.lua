@@ -23,7 +23,8 @@ end
 ---@return string
 function M.continued(event)
   local calls = event.dropped and '; its calls were dropped, the limit may have cut them' or ''
-  return ('the answer reached the output limit; going on (%d)%s'):format(event.attempt, calls)
+  local why = event.paused and 'the provider paused the answer' or 'the answer reached the output limit'
+  return ('%s; going on (%d)%s'):format(why, event.attempt, calls)
 end
 
 ---@param event table `llm_retry`

@@ -122,9 +122,13 @@ local function draw_now(self)
   guard.mark(self)
   if self.moved then
     self.moved = false
+    local typed = self.input:text() ~= ''
     for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
-      self.input:go_to_end(win)
-      layout.show_end(win)
+      -- Somebody who types already stays where they are.
+      if not (typed and self.input:has_cursor(win)) then
+        self.input:go_to_end(win)
+        layout.show_end(win)
+      end
     end
   end
 end

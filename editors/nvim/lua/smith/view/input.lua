@@ -116,10 +116,11 @@ function Input:go_through(step)
   end
 end
 
---- Whether the cursor of the current window stands in what is typed.
+--- Whether the cursor of a window on the buffer stands in what is typed.
+---@param win integer? the current one without it
 ---@return boolean
-function Input:has_cursor()
-  return api.nvim_win_get_cursor(0)[1] > self.first()
+function Input:has_cursor(win)
+  return api.nvim_win_get_cursor(win or 0)[1] > self.first()
 end
 
 --- Whether the cursor is on the line of it where `step` leads out.
