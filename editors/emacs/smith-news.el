@@ -36,7 +36,7 @@
         (t (format "%.1fM" (/ count 1000000.0)))))
 
 (defun smith-news-retried (event why)
-  "Return in words that a request goes out again after EVENT, and WHY."
+  "Return EVENT, another attempt because of WHY, in words."
   (format "%s; attempt %d in %s s" (string-remove-suffix "." why)
           (plist-get event :attempt)
           (string-remove-suffix
