@@ -240,6 +240,24 @@ def test_commands_answer_and_never_reach_the_model(world: World) -> None:
         assert "/etc is a folder" in terminal.prompted()
 
 
+async def test_a_conversation_that_is_open_elsewhere_says_so_and_a_prompt_does_not_end_the_chat(world: World) -> None:
+    world.script(DONE, loop=True)
+    client = await world.server()
+    await client.run("smith.turn", text="one")
+    with Terminal(world, "chat", "-c") as terminal:
+        terminal.sees(
+            "smith: This conversation is open elsewhere (editor) and is shown read-only; /take-over and /fork"
+        )
+        terminal.prompted()
+        terminal.types("mine")
+        terminal.sees("smith: This conversation is open in editor")
+        terminal.prompted()
+        terminal.types("/fork")
+        terminal.sees("This is a copy of")
+        terminal.types("mine again")
+        terminal.sees("Done.")
+
+
 def test_bytes_that_are_no_text_do_not_end_it(world: World) -> None:
     world.script([{"text": "Odd."}])
     with Terminal(world) as terminal:
