@@ -55,6 +55,9 @@ def _is_flag(word: str) -> bool:
 
 def _parsed(command: str, options: Sequence[str], prompt: Sequence[str]) -> argparse.Namespace:
     parser = COMMANDS[command]()
+    if not _ABOUT & set(options):
+        # It would be put together for errors, and ours do not show it.
+        parser.usage = ""
     found = parser.parse_intermixed_args(options)
     found.command = command
     found.prompt = " ".join([*found.prompt, *prompt])

@@ -3,26 +3,32 @@
 import argparse
 import asyncio
 import signal
-from typing import TextIO
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from msgspec import structs
 
 from smith_server.cli.log import start_log
 from smith_server.cli.plain import Printer
 from smith_server.cli.signals import ENDING, Stop
-from smith_server.cli.spelling import JsonLines
 from smith_server.cli.spent import Spent
 from smith_server.cli.start import begun, here, is_command, opened, options_from, spoken
 from smith_server.cli.streams import EXHAUSTED, FAILED, INTERRUPTED, OVERSPENT, REFUSED, Output, leave
 from smith_server.config.layers import unenforced
 from smith_server.core.editor import Editor
 from smith_server.core.errors import AgentFailure, failure
+from smith_server.core.late import late
 from smith_server.core.ports import Approver
 from smith_server.runtime.line import Prompt
 from smith_server.runtime.outcome import TurnOutcome
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 from smith_server.runtime.unattended import Nobody, NoEditor
+
+if TYPE_CHECKING:
+    from smith_server.cli.spelling import JsonLines
+
+_json_lines: "Callable[[Output], JsonLines]" = late("smith_server.cli.spelling:JsonLines")
 
 
 class Headless:
@@ -38,9 +44,9 @@ class Headless:
 
 
 def run(words: argparse.Namespace, answers: TextIO) -> int:
-    """Run the prompt; the exit code."""
+    """Run the prompt; the process ends with the exit code."""
     start_log()
-    leave(asyncio.run(Run(words, answers).code()))
+    return asyncio.run(Run(words, answers).to_the_end())
 
 
 class Run:
@@ -49,11 +55,16 @@ class Run:
     def __init__(self, words: argparse.Namespace, answers: TextIO) -> None:
         self._words = words
         self._output = Output(answers, self._cut_off)
-        self._lines = JsonLines(self._output) if words.json else None
+        self._lines = _json_lines(self._output) if words.json else None
         self._spent = Spent()
         self._session: Session | None = None
         self._stopping: asyncio.Task[object] | None = None
         self._is_cut_off = False
+
+    async def to_the_end(self) -> NoReturn:
+        """Run it and leave."""
+        # From within the loop: to close that would be to wait for threads that nobody needs any more.
+        leave(await self.code())
 
     async def code(self) -> int:
         """Run it; the exit code."""

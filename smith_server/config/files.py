@@ -35,7 +35,7 @@ def read(path: Path) -> Content | None:
     except (OSError, ValueError) as problem:
         return Content({}, "", f"{path} cannot be used: {_plain(problem)}")
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
         text = data.decode("utf-8", "replace")

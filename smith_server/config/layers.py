@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -46,20 +47,25 @@ class Sources(Struct, frozen=True):
     editor_project: Mapping[str, Any] = {}
 
 
-class Loaded(Struct, frozen=True):
+class Loaded(Struct, frozen=True, dict=True):
     """Settings ready for use. `unsafe` when something that protects the person could not be read.
 
     `origin` names the layer of each value that is set, by dotted path; what is not in it is a default.
-    `tree` are the effective settings as a tree, frozen; settings whose default is not ours to say are
-    in it only when they are set. `waiting` is what a project wants and has no consent for.
+    `set_tree` is all that is set, as a tree. `waiting` is what a project wants and has no consent for.
     """
 
     settings: Settings
     origin: Mapping[str, str]
     problems: tuple[str, ...] = ()
     unsafe: bool = False
-    tree: Mapping[str, Any] = FrozenDict()
+    set_tree: Mapping[str, Any] = FrozenDict()
     waiting: Mapping[str, Any] = FrozenDict()
+
+    @cached_property
+    def tree(self) -> Mapping[str, Any]:
+        """The effective settings as a tree, frozen; those whose default is not ours to say only when they are set."""
+        effective: Mapping[str, Any] = freeze(over(defaults(), self.set_tree))
+        return effective
 
 
 def unenforced(loaded: Loaded) -> tuple[str, ...]:
@@ -112,7 +118,7 @@ def reread(sources: Sources, last: Loaded) -> Loaded:
     return msgspec.structs.replace(
         last,
         settings=msgspec.structs.replace(last.settings, approval=approval),
-        tree=freeze(over(last.tree, {"approval": {"deny": list(deny), "ask": list(ask)}})),
+        set_tree=freeze(over(last.set_tree, {"approval": {"deny": list(deny), "ask": list(ask)}})),
         problems=(*fresh.problems, "The settings as they were before stay in force until that is repaired."),
     )
 
@@ -194,12 +200,11 @@ def _settled(merged: Merged, problems: list[Problem], places: Places) -> Loaded:
             merged.origin.pop(f"approval.{name}", None)
     if get(tree, ("approval", "protected")) is None:
         put(tree, ("approval", "protected"), [*Approval().protected, f"{_as_pattern(places.config)}/**"])
-    effective = freeze(over(defaults(), tree))
     settings = msgspec.convert(_for_use(tree), Settings)
     texts = [problem.text for problem in problems]
     if len(texts) > _MOST_PROBLEMS:
         texts[_MOST_PROBLEMS:] = [f"{len(texts) - _MOST_PROBLEMS} more settings cannot be used."]
-    return Loaded(settings, freeze(merged.origin), tuple(texts), unsafe, effective, freeze(merged.waiting))
+    return Loaded(settings, freeze(merged.origin), tuple(texts), unsafe, freeze(tree), freeze(merged.waiting))
 
 
 def _without_prices(tree: dict[str, Any], origin: dict[str, str]) -> Iterator[Problem]:

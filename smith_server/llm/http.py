@@ -5,11 +5,11 @@ httpx is imported when the first connection is wanted. None of its exceptions le
 
 import asyncio
 import contextlib
-import importlib.util
 import socket
 import ssl
 import sys
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+from importlib import import_module
 from typing import Any, Literal, cast
 
 from smith_server.llm.presets import Preset, host_of, is_loopback
@@ -165,7 +165,9 @@ def _new_client(tls: bool, direct: bool, ca_bundle: str) -> Any:
 
 def _settle_sniffio() -> None:
     """The transport asks for sniffio four times a request; where it is missing, each walks the import path."""
-    if "sniffio" not in sys.modules and importlib.util.find_spec("sniffio") is None:
+    try:
+        import_module("sniffio")
+    except ImportError:
         sys.modules["sniffio"] = cast(Any, None)
 
 

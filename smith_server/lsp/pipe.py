@@ -89,19 +89,36 @@ def _write_all(descriptor: int, data: bytes) -> None:
 def read_pipe(descriptor: int, loop: asyncio.AbstractEventLoop, take: Callable[[bytes], None]) -> None:
     """Hand everything that comes on `descriptor` to `take` on the loop, an empty value at the end.
 
-    A thread reads, so that any kind of descriptor will do.
+    The loop itself waits for pipes, sockets and terminals; of what it cannot wait for, as files, a thread reads.
     """
 
+    def ready() -> None:
+        data = _some(descriptor)
+        if not data:
+            loop.remove_reader(descriptor)
+        take(data)
+
+    try:
+        loop.add_reader(descriptor, ready)
+    except OSError:
+        _read_by_thread(descriptor, loop, take)
+
+
+def _read_by_thread(descriptor: int, loop: asyncio.AbstractEventLoop, take: Callable[[bytes], None]) -> None:
     def run() -> None:
         data = b"-"
         while data:
-            try:
-                data = os.read(descriptor, 1 << 16)
-            except OSError:
-                data = b""
+            data = _some(descriptor)
             try:
                 loop.call_soon_threadsafe(take, data)
             except RuntimeError:
                 return
 
     threading.Thread(target=run, name="stdin", daemon=True).start()
+
+
+def _some(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 1 << 16)
+    except OSError:
+        return b""

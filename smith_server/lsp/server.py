@@ -186,7 +186,6 @@ class Server:
             types.SHUTDOWN: self._shutdown,
             types.EXIT: self._exit,
             types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: self._folders_changed,
-            protocol.FLUSHED: _nothing,
             protocol.EDIT_DONE: self._notified(protocol.EDIT_DONE),
             protocol.CHANGE_STATE: self._notified(protocol.CHANGE_STATE),
         }
@@ -233,7 +232,3 @@ class Server:
 
     def _folders_changed(self, params: types.DidChangeWorkspaceFoldersParams) -> None:
         self._connection.roots.changed(params)
-
-
-def _nothing(params: Any) -> None:
-    return None

@@ -45,7 +45,6 @@ _OF_DOCUMENTS = (
 _PLAIN = frozenset(
     {
         *_OF_DOCUMENTS,
-        types.WORKSPACE_EXECUTE_COMMAND,
         types.CANCEL_REQUEST,
         types.WINDOW_WORK_DONE_PROGRESS_CANCEL,
     }
@@ -93,6 +92,18 @@ class Wire(LanguageServerProtocol):
         if (refusal := self._lifecycle.refusal(data)) is not None:
             self._refuse(data, refusal)
             return
+        match data.get("method"), "id" in data:
+            case types.WORKSPACE_EXECUTE_COMMAND, True:
+                params = data.get("params")
+                self._start_command(data["id"], params if isinstance(params, dict) else {})
+            case protocol.FLUSHED, False:
+                # That it came, behind the changes that it follows, is all it says.
+                pass
+            case _:
+                self._hand_on(data)
+
+    def _hand_on(self, data: dict[str, Any]) -> None:
+        """Give a message to pygls."""
         try:
             message = self.structure_message(data)
         except JsonRpcException as problem:
@@ -126,12 +137,6 @@ class Wire(LanguageServerProtocol):
             self._send_error(data["id"], problem.code, problem.message)
         else:
             self._handle_response(data["id"], error=problem.to_response_error())
-
-    def _handle_request(self, msg_id: Any, method_name: str, params: Any) -> None:
-        if method_name == types.WORKSPACE_EXECUTE_COMMAND:
-            self._start_command(msg_id, params if isinstance(params, dict) else {})
-        else:
-            super()._handle_request(msg_id, method_name, params)
 
     def _handle_notification(self, method_name: str, params: Any) -> None:
         plain = params if isinstance(params, dict) else {}

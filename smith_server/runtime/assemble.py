@@ -117,7 +117,7 @@ class Assembler:
 
     async def _kept(self, actor: Actor, session: Session) -> Kept:
         kept = self.keeping.of(session, actor.settings)
-        await catch_up(kept.account, self._handles.persistence, session.id)
+        await catch_up(kept, self._handles.persistence)
         return kept
 
     async def _actor(self, session: Session, cwd: Path, role_asked: str = "") -> Actor:

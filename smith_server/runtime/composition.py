@@ -60,7 +60,7 @@ def _options(made: Handles, name: str) -> Mapping[str, Any]:
     """The options of a service; what is needed to read them has none."""
     if not hasattr(made, "config"):
         return {}
-    found: Mapping[str, Any] = made.config.own.tree.get("services", {})
+    found: Mapping[str, Any] = made.config.own.set_tree.get("services", {})
     own: Mapping[str, Any] = found.get(name, {})
     return own
 

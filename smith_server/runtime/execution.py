@@ -27,16 +27,25 @@ class Scope(Struct, frozen=True):
 class ExecutionContext(Struct, frozen=True):
     """One for each turn; a child inherits all but its names.
 
-    `config_snapshot` and `settings` are the same settings, as a tree and typed, both frozen to the leaves:
-    what is set while a turn runs holds from the next one on. `service_handles` are the services by name.
+    `loaded` are its settings: what is set while it runs holds from the next turn on. `service_handles` are the
+    services by name.
     """
 
     session_id: str
     conversation_id: str
     active_role: str
-    config_snapshot: Mapping[str, Any]
-    settings: Settings
+    loaded: Loaded
     service_handles: Mapping[str, Any]
+
+    @property
+    def settings(self) -> Settings:
+        """The settings, frozen to the leaves."""
+        return self.loaded.settings
+
+    @property
+    def config_snapshot(self) -> Mapping[str, Any]:
+        """The same as a tree, frozen too."""
+        return self.loaded.tree
 
     def of_child(self, job: str, role: str) -> "ExecutionContext":
         """The same for a child; its conversation is one in memory, its messages are stored with the parent's."""
@@ -51,4 +60,4 @@ class ExecutionContext(Struct, frozen=True):
 def context_for(conversation: str, role: str, loaded: Loaded, handles: Mapping[str, Any]) -> ExecutionContext:
     """The context of a turn of a conversation itself."""
     name = f"session-{conversation}"
-    return ExecutionContext(name, conversation, role, loaded.tree, loaded.settings, handles)
+    return ExecutionContext(name, conversation, role, loaded, handles)

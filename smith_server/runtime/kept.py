@@ -21,13 +21,14 @@ _texts: "Callable[..., Texts]" = late("smith_server.workspace.texts:Texts")
 
 
 class Kept(Struct):
-    """Its editor, what it knows of files, its view, its costs."""
+    """Its editor, what it knows of files, its view, its costs; `is_counted` when those before it was opened are too."""
 
     session: Session
     editor: Editor
     texts: "Callable[[], Texts]"
     view: WindowView | None = None
     account: Account = field(default_factory=Account)
+    is_counted: bool = False
 
     def aside(self) -> "Kept":
         """The same with a view of its own, for a look at what would be."""

@@ -93,7 +93,7 @@ def _seal(file: Path) -> Path:
 
 def _read_seal(file: Path) -> str:
     try:
-        return _seal(file).read_text("ascii", "replace")
+        return _seal(file).read_text("utf-8", "replace")
     except OSError:
         return ""
 

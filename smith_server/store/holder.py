@@ -55,7 +55,7 @@ def _start_of(pid: int) -> str:
 
 def _start_in_proc(pid: int) -> str:
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
+        stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
     except FileNotFoundError:
         return _HIDDEN if _exists(pid) else ""
     except ProcessLookupError:

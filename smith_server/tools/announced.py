@@ -29,7 +29,7 @@ class Announced:
 
     @property
     def text(self) -> str:
-        return f"{text_of(str(_HERE / self.name))} {self._more}".rstrip()
+        return f"{text_of(f'{_HERE}/{self.name}')} {self._more}".rstrip()
 
     @property
     def spec(self) -> ToolSpec:

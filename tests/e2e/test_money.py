@@ -153,6 +153,19 @@ async def test_two_processes_see_what_the_other_spent_and_faces_are_told(world: 
     assert session["cost"] == pytest.approx(2.00001)
 
 
+async def test_what_another_process_spent_in_between_counts_when_a_conversation_comes_back(world: World) -> None:
+    world.settings(PRICE)
+    world.script([{"text": "That was dear."}, DOLLAR], loop=True)
+    first, second = await world.server(), await world.server()
+    name = (await first.run("smith.turn", text="one"))["conversation"]
+    for client, cost in ((second, 2.00001), (first, 3.000015)):
+        await client.run("smith.conversations", op="take_over", conversation=name)
+        await client.run("smith.turn", text="next", conversation=name)
+        status = await client.run("smith.status")
+        (session,) = [each for each in status["sessions"] if each["conversation"] == name]
+        assert session["cost"] == pytest.approx(cost)
+
+
 async def test_the_model_can_be_changed_between_two_requests_of_a_turn(world: World, strict: StrictModel) -> None:
     strict.play(
         {

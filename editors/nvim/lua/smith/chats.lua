@@ -173,8 +173,8 @@ function M.file_beside(self)
   for _, win in ipairs(wins) do
     if win ~= 0 and api.nvim_win_is_valid(win) then
       local buf = api.nvim_win_get_buf(win)
-      local found = session.root_of(buf) == self.root and context.of_buffer(buf)
-      if found then
+      local found = context.of_buffer(buf)
+      if found and session.root_of(buf) == self.root then
         return found
       end
     end
