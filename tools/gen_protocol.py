@@ -30,7 +30,7 @@ A client announces what it can do in `initialize`: `capabilities.experimental.sm
 `experimental.smith = {{"protocol": {version}, "version": …}}`.
 Of `initializationOptions` the server reads `settings`, which hold for this connection alone, and `resume`, which tells
 what it goes on with: `"project"` (the default) is the last conversation of the project, `"never"` a new one, anything
-else the id of a conversation.
+else the id of a conversation, or the begin of it.
 
 Commands go through `workspace/executeCommand` with one object as the only argument and one object as the result.
 An error carries kind, code, message, retryable and data in the `data` of the JSON-RPC error. Fields that are

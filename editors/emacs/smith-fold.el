@@ -8,8 +8,8 @@
 ;; that it belongs to, and what that changes.  Touches no buffer and sends
 ;; nothing.
 ;;
-;; Requires `smith-news', `smith-part' and `smith-record' of this package, and
-;; must not require more.
+;; Requires `smith-news', `smith-part', `smith-record' and `smith-table' of this
+;; package, and must not require more.
 
 ;;; Code:
 
@@ -18,6 +18,7 @@
 (require 'smith-news)
 (require 'smith-part)
 (require 'smith-record)
+(require 'smith-table)
 
 ;;; Sessions, prompts, turns
 
@@ -124,7 +125,7 @@ What has no method of its own is a quiet line, if there are words for it."
   (let ((problem (smith-record-error event "the request failed"))
         (attempt (plist-get event :attempt)))
     (setf (smith-talk-note talk)
-          (if attempt (format "%s; attempt %d" problem (1+ attempt)) problem))
+          (if attempt (smith-news-retried event problem) problem))
     (when (eq (plist-get event :discard_output) t)
       (dolist (id (smith-talk-open talk))
         (dolist (part (gethash id (smith-talk-messages talk)))
@@ -142,26 +143,33 @@ What has no method of its own is a quiet line, if there are words for it."
   (setf (smith-talk-status talk) 'streaming)
   (smith-record-grow talk event changed 'smith-part-text))
 
+(defun smith-fold--texts (talk message)
+  "Return the parts of TALK that show the text of MESSAGE."
+  (cl-remove-if-not #'smith-part-text-p
+                    (gethash (plist-get message :id) (smith-talk-messages talk))))
+
 (cl-defmethod smith-fold-event ((_ (eql 'message_added)) talk event changed)
   "Take EVENT into TALK and CHANGED.
 Its text is shown already; where pieces were missed it puts them right."
   (let* ((message (plist-get event :message))
          (text (plist-get message :text))
-         (shown (cl-remove-if-not #'smith-part-text-p
-                                  (gethash (plist-get message :id)
-                                           (smith-talk-messages talk)))))
+         (shown (smith-fold--texts talk message)))
     (cond
      ((equal (plist-get message :role) "user")
       (smith-record-heard talk changed text))
-     ((or (not (equal (plist-get message :role) "assistant"))
-          (member text '(nil ""))))
+     ((member text '(nil "")))
      ((null shown)
       (smith-record-grow talk (list :message (plist-get message :id) :text text)
                          changed 'smith-part-text))
      ((and (null (cdr shown))
            (not (equal text (smith-body-text (smith-part-text-body (car shown))))))
       (smith-body-replace (smith-part-text-body (car shown)) text)
-      (smith-record-touch changed (car shown))))))
+      (smith-record-touch changed (car shown))))
+    (dolist (part (smith-fold--texts talk message))
+      (let ((aligned (smith-table-aligned (smith-body-text (smith-part-text-body part)))))
+        (when aligned
+          (smith-body-replace (smith-part-text-body part) aligned)
+          (smith-record-touch changed part))))))
 
 (cl-defmethod smith-fold-event ((_ (eql 'usage_updated)) talk event _changed)
   "Take EVENT into TALK."

@@ -37,7 +37,7 @@ none.  Return the same for the last line."
     (let ((last nil))
       (while (not last)
         (setq last (>= (line-end-position) end))
-        (let ((next (smith-markdown--fence-after fence))
+        (let ((next (smith-markdown-fence-after fence))
               (stop (min end (1+ (line-end-position)))))
           (if (or fence (and next (not last)))
               (put-text-property (point) stop 'face 'smith-code-block)
@@ -47,8 +47,8 @@ none.  Return the same for the last line."
             (forward-line)))))
     fence))
 
-(defun smith-markdown--fence-after (fence)
-  "Return the fence that is open after this line, when FENCE is before it."
+(defun smith-markdown-fence-after (fence)
+  "Return the fence that is open after the line at point, when FENCE is before it."
   (cond
    ((not fence)
     (and (looking-at smith-markdown--open)

@@ -35,6 +35,13 @@
         ((< count 1000000) (format "%.1fk" (/ count 1000.0)))
         (t (format "%.1fM" (/ count 1000000.0)))))
 
+(defun smith-news-retried (event why)
+  "Return EVENT, another attempt because of WHY, in words."
+  (format "%s; attempt %d in %s s" (string-remove-suffix "." why)
+          (plist-get event :attempt)
+          (string-remove-suffix
+           ".0" (number-to-string (/ (or (plist-get event :delay_ms) 0) 1000.0)))))
+
 (defun smith-news--compacted (event)
   "Return EVENT, the end of a compaction, in words."
   (let ((steps (append (plist-get event :steps) nil)))

@@ -22,7 +22,8 @@
 (defcustom smith-init-options nil
   "Settings of the server for this Emacs alone, a plist of JSON values.
 `:settings' are as in its files.  `:resume' is \"project\" to go on with the
-last conversation of the project, \"never\", or the id of a conversation."
+last conversation of the project, \"never\", or the id of a
+conversation, or the begin of it."
   :type '(plist :key-type symbol :value-type sexp))
 
 (defcustom smith-display-action

@@ -91,8 +91,9 @@ the others.")
 ;;; What the person said, and news
 
 (defun smith-render--signed (sign text face)
-  "Return TEXT in FACE with SIGN before its first line."
-  (propertize (concat sign (string-replace "\n" "\n  " text)) 'face face))
+  "Return TEXT in FACE with SIGN before its first line, the others indented."
+  (propertize (concat sign (string-replace "\n" "\n  " text))
+              'face face 'wrap-prefix "  "))
 
 (cl-defmethod smith-render ((part smith-part-prompt) _width)
   "Return the text of PART."

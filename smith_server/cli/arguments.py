@@ -8,33 +8,11 @@ from smith_server import __version__
 
 USAGE_ERROR = 1
 
-_HELP = """\
-smith is a coding agent whose edits land in your open, unsaved buffer and never clobber what you typed.
-
-  smith                      talk to it in this terminal
-  smith "fix the tests"      run one prompt and print the answer; the same as smith run "fix the tests"
-  smith serve                the language server that editors start
-  smith models               what the provider offers, with window, limits and price
-
-smith COMMAND --help tells more of run, chat, serve and models.
-"""
-_EXIT_CODES = """\
-exit codes: 0 done, 1 failed, 2 the limit of costs is reached, 3 finished but calls were refused because nobody could
-be asked, 4 `tool_step_budget` is used up, 130 interrupted
-"""
 _PROVIDERS = ("openrouter", "anthropic", "openai", "ollama", "local", "custom", "scripted")
-_FACES = (
-    ("--tui", "tui", "the usual session, with a word on why where it cannot be"),
-    ("--no-tui", "lines", "plain lines, nothing is drawn"),
-)
-_THINKING = (
-    ("--think", True, "let Anthropic's models think before they answer, whatever the settings say"),
-    ("--no-think", False, "ask no model to think, whatever the settings say"),
-)
 _MOST_MONEY = 1_000_000_000
 _ABOUT = frozenset({"-h", "--help", "-v", "-V", "--version"})
 _HEADLESS = frozenset({"--json", "-y", "--yes", "--auto-approve"})
-_WITH_VALUE = frozenset({"-m", "--model", "-p", "--provider", "--config", "--max-budget-usd"})
+_WITH_VALUE = frozenset({"-m", "--model", "-p", "--provider", "--config", "--max-budget-usd", "--resume"})
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
@@ -101,60 +79,74 @@ def _unknown(word: str, rest: Sequence[str]) -> str:
 
 
 class _Parser(argparse.ArgumentParser):
+    """Its help is a written page: what argparse makes of flags is no help to read."""
+
+    page = ""
+
+    def format_help(self) -> str:
+        from smith_server.cli.pages import page
+
+        return page(self.page)
+
     def error(self, message: str) -> NoReturn:
         self.exit(USAGE_ERROR, f"smith: {message}\n")
 
 
-def _parser(name: str, text: str, epilog: str = "") -> _Parser:
-    prog = f"smith {name}".rstrip()
-    shape = argparse.RawDescriptionHelpFormatter
-    return _Parser(prog=prog, description=text, epilog=epilog, formatter_class=shape, allow_abbrev=False)
+def _parser(name: str) -> _Parser:
+    parser = _Parser(prog=f"smith {name}".rstrip(), allow_abbrev=False)
+    parser.page = name
+    return parser
 
 
 def _about() -> _Parser:
-    parser = _parser("", _HELP)
-    parser.usage = "smith [COMMAND] [flags] [prompt]"
+    parser = _parser("")
     parser.add_argument("-v", "-V", "--version", action="version", version=f"smith {__version__}")
     return parser
 
 
 def _serve() -> _Parser:
-    parser = _parser("serve", "Speak the language server protocol on standard input and output.")
-    parser.add_argument("--stdio", action="store_true", help="accepted for editors that pass it; always so")
-    return _with_choices(parser, argparse.SUPPRESS)
+    parser = _parser("serve")
+    parser.add_argument("--stdio", action="store_true")
+    return _with_choices(parser)
 
 
 def _run() -> _Parser:
-    parser = _parser("run", "Run one prompt without asking anybody, and print the answer.", _EXIT_CODES)
-    parser.add_argument("-y", "--yes", "--auto-approve", action="store_true", help="run every call without asking")
-    parser.add_argument("--json", action="store_true", help="print every event as a line of JSON")
-    return _with_choices(_with_talk(parser), "what to do; all words behind -- belong to it")
+    parser = _parser("run")
+    parser.add_argument("-y", "--yes", "--auto-approve", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    return _with_choices(_with_talk(parser))
 
 
 def _chat() -> _Parser:
-    parser = _parser("chat", "Talk in this terminal. Ctrl-C stops a turn, Ctrl-D leaves.")
+    parser = _parser("chat")
     face = parser.add_mutually_exclusive_group()
-    for flag, name, text in _FACES:
-        face.add_argument(flag, dest="face", action="store_const", const=name, default="", help=text)
-    return _with_choices(_with_talk(parser), argparse.SUPPRESS)
+    for flag, name in (("--tui", "tui"), ("--no-tui", "lines")):
+        face.add_argument(flag, dest="face", action="store_const", const=name, default="")
+    return _with_choices(_with_talk(parser))
 
 
 def _models() -> _Parser:
-    parser = _parser("models", "List the models that the provider offers: window, output limit, price.")
-    parser.add_argument("--json", action="store_true", help="print a line of JSON for each")
-    return _with_choices(parser, argparse.SUPPRESS)
+    parser = _parser("models")
+    parser.add_argument("--json", action="store_true")
+    return _with_choices(parser)
 
 
 def _with_talk(parser: _Parser) -> _Parser:
     """What both ways to talk take."""
-    text = "go on with the last conversation of this project"
-    parser.add_argument("-c", "--continue", dest="resume", action="store_true", help=text)
-    text = "stop once the conversation has cost so many US dollars"
-    parser.add_argument("--max-budget-usd", metavar="USD", type=_money, help=text)
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("-c", "--continue", dest="resume", action="store_true")
+    which.add_argument("--resume", dest="conversation", metavar="ID", type=_id)
+    parser.add_argument("--max-budget-usd", metavar="USD", type=_money)
     thinking = parser.add_mutually_exclusive_group()
-    for flag, value, text in _THINKING:
-        thinking.add_argument(flag, dest="think", action="store_const", const=value, help=text)
+    for flag, value in (("--think", True), ("--no-think", False)):
+        thinking.add_argument(flag, dest="think", action="store_const", const=value)
     return parser
+
+
+def _id(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("an id is not empty; /history lists them")
+    return text.strip()
 
 
 def _money(text: str) -> float:
@@ -167,11 +159,11 @@ def _money(text: str) -> float:
     return found
 
 
-def _with_choices(parser: _Parser, prompt: str) -> _Parser:
-    parser.add_argument("prompt", nargs="*", help=prompt)
-    parser.add_argument("-m", "--model", default="", help="model to use")
-    parser.add_argument("-p", "--provider", type=str.lower, choices=_PROVIDERS, help="provider to use")
-    parser.add_argument("--config", help="settings file to use instead of the usual one")
+def _with_choices(parser: _Parser) -> _Parser:
+    parser.add_argument("prompt", nargs="*")
+    parser.add_argument("-m", "--model", default="")
+    parser.add_argument("-p", "--provider", type=str.lower, choices=_PROVIDERS)
+    parser.add_argument("--config")
     return parser
 
 

@@ -17,6 +17,7 @@ from smith_server.cli.signals import ENDING, Stop
 from smith_server.cli.start import begun, here, opened, options_from
 from smith_server.cli.streams import FAILED, INTERRUPTED, Output, leave
 from smith_server.cli.waiting import Sign
+from smith_server.core import news
 from smith_server.core.errors import AgentFailure
 from smith_server.core.events import ApprovalAnswered, ApprovalAsked, Envelope
 from smith_server.core.messages import UserMessage
@@ -26,6 +27,7 @@ from smith_server.runtime.outcome import TurnOutcome
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 from smith_server.runtime.typed import is_command, leaves, spoken
+from smith_server.store.lease import facts
 from smith_server.tui.interrupt import Presses
 
 _ANSWERS = {"y": "yes", "yes": "yes", "n": "no", "no": "no", "a": "always", "always": "always"}
@@ -114,7 +116,10 @@ class Chat:
         if self._is_attended:
             if session.talk.messages:
                 self._output.note(f"smith: {_resumed(session)}")
+            if session.holder is not None:
+                self._output.note(f"smith: {news.elsewhere(facts(session.holder))}")
             self._output.note("smith: type a prompt, /help for commands. Ctrl-C stops a turn, Ctrl-D leaves.")
+            services.advise(session)
         self._ask_for_line()
         while (line := await self._lines.get()) is not None:
             if leaves(line):
@@ -134,7 +139,13 @@ class Chat:
         return session
 
     async def _send(self, text: str, session: Session) -> None:
-        ticket = await session.submit(Prompt(text, cwd=here()))
+        try:
+            ticket = await session.submit(Prompt(text, cwd=here()))
+        except AgentFailure as problem:
+            if not self._is_attended:
+                raise
+            self._output.note(f"smith: {problem.error.message}")
+            return
         self._running.add(ticket.done)
         ticket.done.add_done_callback(self._ended)
         if not self._is_attended:
@@ -208,7 +219,7 @@ def _on_terminal(text: str) -> None:
 
 def how_to_go_on(session: Session) -> str:
     """The last words."""
-    return f"smith: to go on: smith chat -c, or /load {session.id[:8]} in a chat of this project."
+    return f"smith: to go on: smith chat -c, or smith chat --resume {session.id[:8]}."
 
 
 def _resumed(session: Session) -> str:

@@ -69,6 +69,7 @@ class _Drawn:
         for text in notes:
             face.say(text.removeprefix("smith: ").capitalize())
         services.warm(session.root)
+        services.advise(session)
         await face.run()
         return face
 

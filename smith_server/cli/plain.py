@@ -1,6 +1,7 @@
 """Events as lines for people: the answer as it comes, what happens beside it as notes."""
 
 from smith_server.cli.streams import Output
+from smith_server.core import news
 from smith_server.core.events import (
     CallFinished,
     CallStarted,
@@ -9,22 +10,14 @@ from smith_server.core.events import (
     DispatchFinished,
     DispatchStarted,
     Envelope,
-    ErrorReported,
     Event,
-    JobEnded,
-    Notice,
     OutputDelta,
-    PersistenceFailed,
-    PromptDropped,
     PromptQueued,
     RequestRetried,
     ResponseContinued,
     TodosUpdated,
-    TurnCancelled,
     TurnCompleted,
-    TurnFailed,
 )
-from smith_server.core.todos import in_words
 
 _MOST_ARGUMENTS = 160
 
@@ -52,45 +45,30 @@ class Printer:
                 self._output.note(f"  {event.summary}")
             case event if text := trouble(event) or _news(event):
                 self._output.note(text)
-            case TurnCompleted():
-                self._output.end_line()
+        if isinstance(envelope.event, TurnCompleted):
+            self._output.end_line()
 
 
 def trouble(event: Event) -> str:
     """What a person has to hear of an event wherever the answer goes, or ""."""
     match event:
-        case Notice(_, text):
-            return f"smith: {text}"
-        case PersistenceFailed(error) | TurnFailed(error) | ErrorReported(error):
-            return f"smith: {error.message}"
-        case RequestRetried(attempt=attempt, delay_ms=delay_ms, error=error):
-            return f"smith: {error.message} Attempt {attempt} in {delay_ms / 1000:g} s."
-        case ResponseContinued(attempt, paused=paused):
-            why = "the provider paused the answer" if paused else "the answer reached the output limit"
-            return f"smith: {why}; going on ({attempt})."
+        case RequestRetried():
+            text = news.retried(event)
         case PromptQueued():
-            return "smith: the prompt waits for the running turn."
-        case PromptDropped(_, text):
-            return f"smith: not sent: {text}"
+            text = "the prompt waits for the running turn"
         case CompactionStarted():
-            return "smith: compacting the conversation …"
-        case ContextCompacted(steps=steps, before=before, after=after) if steps:
-            return f"smith: compacted from {before:,} to {after:,} tokens ({', '.join(steps)})."
-        case TurnCancelled():
-            return "smith: stopped."
+            text = news.COMPACTING
+        case ResponseContinued() | ContextCompacted():
+            text = news.said(event)
         case _:
-            return ""
+            text = news.told(event)[1]
+    return f"smith: {text}" if text else ""
 
 
 def _news(event: Event) -> str:
     """What happens beside the answer."""
-    match event:
-        case TodosUpdated(todos):
-            return in_words(todos)
-        case JobEnded(id, state):
-            return f"  {id} {state.replace('_', ' ')}"
-        case _:
-            return ""
+    text = news.plan(event.todos) if isinstance(event, TodosUpdated) else news.said(event)
+    return f"· {text}" if text else ""
 
 
 def _line(text: str) -> str:

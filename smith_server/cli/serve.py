@@ -54,7 +54,7 @@ async def _serve(words: argparse.Namespace, inward: int, outward: int) -> int:
 
 
 def _resume(options: dict[str, object]) -> bool | str:
-    """What `initializationOptions` say to go on with: `project`, `never`, or a conversation by its id."""
+    """What `initializationOptions` say to go on with: `project`, `never`, or a conversation by the begin of its id."""
     asked = options.get("resume")
     return asked if isinstance(asked, str) and asked not in ("", "project", "never") else asked != "never"
 

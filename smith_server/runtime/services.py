@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from smith_server.config import secrets
 from smith_server.core.compaction import Compaction
 from smith_server.core.errors import AgentError, AgentFailure, failure, public
-from smith_server.core.events import PersistenceFailed
+from smith_server.core.events import Notice, PersistenceFailed
 from smith_server.core.messages import Message
 from smith_server.core.space import Space
 from smith_server.core.todos import Todo
@@ -202,6 +202,10 @@ class Services:
         """Open the connection to the provider in the background. What goes wrong here shows with the prompt."""
         self._in_background(self._warm(root), "warm")
 
+    def advise(self, session: Session) -> None:
+        """Say soon in an open conversation what to do, when nothing is set up that could answer there."""
+        self._in_background(self._advise(session), "advise")
+
     def _in_background(self, work: Coroutine[Any, Any, None], name: str) -> None:
         task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
@@ -219,6 +223,10 @@ class Services:
     async def _warm(self, root: Path) -> None:
         with suppress(AgentFailure):
             await self.handles.model.warm(self.handles.config.settings(root))
+
+    async def _advise(self, session: Session) -> None:
+        if text := await self.handles.model.lacking(self.handles.config.settings(session.root)):
+            self.sessions.post(session.id, Notice(level="warning", text=text))
 
     async def _stored(self) -> None:
         await self.bus.told()

@@ -106,10 +106,12 @@ class Sessions:
     async def _begin(self, root: Path) -> Session:
         """Open the conversation that this process was started for, the current one of `root` whatever its own is.
 
-        Where it cannot be opened, what would be without it begins, with a word about that.
+        Where it cannot be opened, what would be without it begins, with a word about that. Raises schema/`ambiguous`
+        once, when the begin of an id was given and several begin so.
         """
-        name, self._first = self._first, ""
+        beginning, self._first = self._first, ""
         try:
+            name = (await self._stage.library.find(beginning)).id
             opened = await self._shelf.open(name, root, resume=True)
         except AgentFailure as problem:
             if problem.error.code not in ("not_found", "root_gone"):

@@ -1,7 +1,7 @@
 """Conversations: their headers, the pointer to the one to go on with, and their messages."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -23,6 +23,7 @@ _FROM_THE_END = (
     " AND (turn, seq) < (?, ?) ORDER BY turn DESC, seq DESC LIMIT ?"
 )
 _LAST = 1 << 62
+_SHOWN = 8
 
 
 class Header(Struct, frozen=True):
@@ -104,7 +105,7 @@ def listed(
 def find(connection: apsw.Connection, beginning: str, root: str | None = None) -> Header:
     """The one conversation, of a root or of all, whose id is `beginning` or alone begins so.
 
-    Raises schema/`not_found`, or `ambiguous` with some of the `ids` as data.
+    Raises schema/`not_found`, or `ambiguous`, which lists some of them, with their `ids` as data.
     """
     range_of_ids = (text_in(beginning), prefix_end(beginning))
     where, place = ("", ()) if root is None else ("AND root = ?", (text_in(root),))
@@ -116,10 +117,17 @@ def find(connection: apsw.Connection, beginning: str, root: str | None = None) -
     if not found:
         raise failure("schema", "not_found", f"There is no conversation {beginning!r}. /history lists them.")
     if len(found) > 1 and found[0].id != beginning:
-        ids = [header.id for header in found]
-        text = f"{beginning!r} fits several conversations: {', '.join(ids)}. Give more of the id."
-        raise failure("schema", "ambiguous", text, ids=ids)
+        names = [header.id for header in found]
+        alike = [f"  {header.id[: _apart(names)]}  {header.title or '(empty)'}" for header in found]
+        text = "\n".join([f"{beginning!r} fits several conversations. Give more of the id:", *alike])
+        raise failure("schema", "ambiguous", text, ids=names)
     return found[0]
+
+
+def _apart(ids: Sequence[str]) -> int:
+    """So many characters tell these ids apart; at least as many as lists of conversations show."""
+    most = max(map(len, ids))
+    return next((count for count in range(_SHOWN, most) if len({each[:count] for each in ids}) == len(ids)), most)
 
 
 def touch(connection: apsw.Connection, conversation: str, *, now: float | None = None) -> None:

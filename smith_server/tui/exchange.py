@@ -73,12 +73,13 @@ class Exchange:
         async with self._showing:
             if session is None and not self._is_stale:
                 return
-            self._is_stale = False
+            before, anew = self.talk, session is None or self._is_stale
             rows = self.transcript.finished(self._surface.size.columns)
-            if session is None or session.id == self.session.id:
+            self._is_stale = False
+            if anew:
                 self._surface.clear(forgets=True)
             else:
                 self._surface.put_above(rows)
             self._open(session or self.session)
-            await self.talk.replay()
+            await self.talk.replay(None if anew or before.session.id != self.session.id else before)
         self._surface.changed()

@@ -9,11 +9,12 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from smith_server.core import events as on
+from smith_server.core import news
 from smith_server.core.events import Envelope
 from smith_server.core.messages import AssistantMessage, Usage, UserMessage
 from smith_server.core.todos import Todo
-from smith_server.tui import news
 from smith_server.tui.lines import Lines
+from smith_server.tui.tables import aligned
 
 PROGRESS_CHARACTERS = 16384
 
@@ -106,8 +107,12 @@ class Conversation:
         """Take an event in; one of a child changes only what a person should see of it."""
         if envelope.job:
             self._of_child(envelope)
-        elif handle := _HANDLERS.get(type(envelope.event)):
+            return
+        if handle := _HANDLERS.get(type(envelope.event)):
             handle(self, envelope.event)
+        level, text = news.told(envelope.event)
+        if text:
+            self.notice(level, text)
 
     def answer_command(self, line: str, text: str, level: str = "info") -> None:
         """Show a command of the person and what it said."""
@@ -163,9 +168,6 @@ class Conversation:
                 self.title = event.title
             case "released":
                 self.holder = {}
-                self.notice("info", news.RELEASED)
-            case "deleted":
-                self.notice("warning", news.DELETED)
 
     def _turn_started(self, event: on.TurnStarted) -> None:
         self._unqueue(event.queued, "" if event.queued else event.text)
@@ -185,7 +187,6 @@ class Conversation:
     def _dropped(self, event: on.PromptDropped) -> None:
         self._unqueue(event.id)
         self.returned.append(event.text)
-        self.notice("info", f"not sent: {event.text}")
 
     def _unqueue(self, name: str, text: str = "") -> None:
         """Take a prompt out of the line, by its name, or the first one of that text."""
@@ -199,7 +200,7 @@ class Conversation:
         self._open = []
 
     def _retried(self, event: on.RequestRetried) -> None:
-        self.note = f"{event.error.message}; attempt {event.attempt + 1}"
+        self.note = news.retried(event)
         if not event.discard_output:
             return
         gone = [words for name in self._open for words in self._messages.pop(name, [])]
@@ -220,13 +221,15 @@ class Conversation:
         message = event.message
         if isinstance(message, UserMessage):
             self._heard(message)
-        if not isinstance(message, AssistantMessage) or not message.text:
+        if not isinstance(message, AssistantMessage):
             return
         shown = [words for words in self._messages.get(message.id, []) if type(words) is Words]
-        if not shown:
+        if not shown and message.text:
             self._grow(Words, message.id, message.text)
-        elif len(shown) == 1 and shown[0].body.text != message.text:
+        elif len(shown) == 1 and message.text and shown[0].body.text != message.text:
             shown[0].body = Lines(message.text)
+        for words in self._messages.get(message.id, []):
+            words.body = words.body if isinstance(words, Thinking) else aligned(words.body)
 
     def _heard(self, message: UserMessage) -> None:
         """The prompt itself was shown when its turn began; what else was said comes in the middle of the turn."""
@@ -296,15 +299,6 @@ class Conversation:
     def _used(self, event: on.UsageUpdated) -> None:
         self.usage, self.context, self.cost = event.turn_usage, event.context, event.cost
 
-    def _noticed(self, event: on.Notice) -> None:
-        self.notice(event.level, event.text)
-
-    def _erred(self, event: on.ErrorReported) -> None:
-        self.notice("error", event.error.message)
-
-    def _not_stored(self, event: on.PersistenceFailed) -> None:
-        self.notice("warning", f"Not stored: {event.error.message}")
-
     def _cancelling(self, event: on.TurnCancelRequested) -> None:
         self.status = "cancelling"
 
@@ -325,20 +319,15 @@ class Conversation:
 
     def _session_failed(self, event: on.SessionFailed) -> None:
         self._end("error")
-        self.notice("error", event.error.message)
 
     def _completed(self, event: on.TurnCompleted) -> None:
         self._end("idle", event.usage)
-        if event.stop_reason == "budget_exhausted":
-            self.notice("warning", "Stopped: the budget of this turn is used up.")
 
     def _cancelled(self, event: on.TurnCancelled) -> None:
         self._end("idle", event.usage)
-        self.notice("info", "Cancelled.")
 
     def _failed(self, event: on.TurnFailed) -> None:
         self._end("error", event.usage)
-        self.notice("error", event.error.message)
 
 
 def folded(envelopes: Sequence[Envelope]) -> Conversation:
@@ -383,9 +372,6 @@ _HANDLERS: dict[type[on.Event], Callable[[Conversation, Any], None]] = {
     on.JobEnded: Conversation._happened,
     on.TodosUpdated: Conversation._planned,
     on.UsageUpdated: Conversation._used,
-    on.Notice: Conversation._noticed,
-    on.ErrorReported: Conversation._erred,
-    on.PersistenceFailed: Conversation._not_stored,
     on.TurnCancelRequested: Conversation._cancelling,
     on.SessionStopped: Conversation._stopped,
     on.SessionFailed: Conversation._session_failed,

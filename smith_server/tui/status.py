@@ -7,10 +7,10 @@ from msgspec import Struct
 from rich.text import Text
 
 from smith_server.core.messages import Usage
+from smith_server.core.news import tokens
 from smith_server.llm.pricing import in_dollars
 from smith_server.policy.roles import ROLES
 from smith_server.tui import spinner, theme
-from smith_server.tui.news import tokens
 from smith_server.tui.state import Conversation
 
 _SAID = {

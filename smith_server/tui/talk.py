@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from smith_server.core import news
+from smith_server.core.conversation import turn_of
 from smith_server.core.errors import AgentError
 from smith_server.core.events import Envelope, ErrorReported, Notice, PersistenceFailed
 from smith_server.core.messages import Message
@@ -11,7 +13,6 @@ from smith_server.runtime.replay import Replayed
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 from smith_server.store.lease import facts
-from smith_server.tui import news
 from smith_server.tui.blocks.draw import transcript
 from smith_server.tui.state import Conversation, folded
 
@@ -37,6 +38,12 @@ class Talk:
         """Whether a turn runs or waits to."""
         return self.session.busy
 
+    @property
+    def last_turn(self) -> str:
+        """The id of the last turn that is known here, "" for none."""
+        messages = self.session.talk.messages
+        return turn_of(messages[-1].id) if messages else ""
+
     def take(self, envelope: Envelope) -> None:
         """Take an event in."""
         if self._held is None:
@@ -44,11 +51,17 @@ class Talk:
         else:
             self._held.append(envelope)
 
-    async def replay(self) -> None:
-        """Show the last turns of a conversation that was there before; what is told meanwhile is part of them."""
+    async def replay(self, before: "Talk | None" = None) -> None:
+        """Show the last turns of a conversation that was there before; what is told meanwhile is part of them.
+
+        Of those that `before` has shown, which is about the same conversation, nothing is shown again.
+        """
         page = Replayed(())
         try:
             page = await self.services.sessions.replay(self.session, "", _SHOWN_MESSAGES)
+            if before is not None:
+                page = Replayed(tuple(each for each in page.events if each.turn > before.last_turn))
+                self.shown.plan = before.shown.plan
         finally:
             self._show(page)
 
@@ -64,7 +77,7 @@ class Talk:
                 self.shown.take(envelope)
         if (holder := self.session.holder) is not None:
             self.shown.holder = facts(holder)
-            self.shown.notice("warning", news.ELSEWHERE.format(holder.face or holder.holder.host, _WAYS))
+            self.shown.notice("warning", news.elsewhere(self.shown.holder))
 
     def _told(self, page: Replayed) -> list[Envelope]:
         return [*page.events, *self.services.standing(self.session.id).late()]

@@ -7,7 +7,7 @@ import pytest
 from smith_server.cli.arguments import parse
 
 ANY = {"model": "", "provider": None, "config": None}
-TALK = {**ANY, "resume": False, "max_budget_usd": None, "think": None}
+TALK = {**ANY, "resume": False, "conversation": None, "max_budget_usd": None, "think": None}
 RUN = {"command": "run", "yes": False, "json": False, **TALK}
 CHAT = {"command": "chat", "prompt": "", "face": "", **TALK}
 MODELS = {"command": "models", "prompt": "", "json": False, **ANY}
@@ -26,6 +26,9 @@ def words(line: str) -> list[str]:
         ("chat", CHAT),
         ("-c", {**CHAT, "resume": True}),
         ("--no-tui", {**CHAT, "face": "lines"}),
+        ("--resume|3f2a", {**CHAT, "conversation": "3f2a"}),
+        ("--resume|3f2a|go on", {**RUN, "conversation": "3f2a", "prompt": "go on"}),
+        ("run|--resume=3f2a|go", {**RUN, "conversation": "3f2a", "prompt": "go"}),
         ("chat|--tui|-c", {**CHAT, "face": "tui", "resume": True}),
         ("-m|gpt|-p|OpenAI", {**CHAT, "model": "gpt", "provider": "openai"}),
         ("--max-budget-usd|0.5|fix it", {**RUN, "prompt": "fix it", "max_budget_usd": 0.5}),
@@ -84,6 +87,9 @@ def test_flags_may_stand_anywhere_and_a_prompt_is_what_holds_a_blank(line: str, 
         ("-m", "argument -m/--model: expected one argument"),
         ("run|x|-p|skynet", "invalid choice: 'skynet'"),
         ("run|x|--config", "argument --config: expected one argument"),
+        ("--resume|ab|-c", "not allowed with argument"),
+        ("chat|--resume", "argument --resume: expected one argument"),
+        ("chat|--resume=", "an id is not empty"),
     ],
 )
 def test_what_cannot_be_meant_is_told_in_one_line(line: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:

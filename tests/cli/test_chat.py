@@ -36,6 +36,14 @@ def test_a_prompt_is_answered_and_ctrl_d_leaves_with_a_word_on_how_to_go_on(worl
         assert "smith: to go on: smith chat -c" in terminal.shown
 
 
+def test_without_a_model_the_chat_says_what_to_do_before_anything_is_typed(world: World) -> None:
+    world.environ["OLLAMA_HOST"] = "127.0.0.1:1"
+    with Terminal(world) as terminal:
+        terminal.prompted()
+        terminal.sees("smith: No model to talk to.")
+        terminal.sees("OPENROUTER_API_KEY")
+
+
 @pytest.mark.parametrize("word", ["exit", "quit", "/quit", " EXIT "])
 def test_a_word_leaves_as_well_and_an_empty_chat_has_nothing_to_go_on_with(world: World, word: str) -> None:
     with Terminal(world) as terminal:
@@ -139,7 +147,7 @@ def test_ctrl_c_stops_the_turn_gives_back_what_waited_and_the_next_prompt_works(
         terminal.sees("the prompt waits")
         terminal.presses("c")
         terminal.sees("smith: not sent: and then this")
-        terminal.sees("smith: stopped.")
+        terminal.sees("smith: Cancelled.")
         terminal.prompted()
         assert not living(mark)
         terminal.types("again")
@@ -157,7 +165,7 @@ def test_ctrl_c_withdraws_a_question(world: World) -> None:
         terminal.types("go")
         terminal.sees(QUESTION)
         terminal.presses("c")
-        terminal.sees("smith: stopped.")
+        terminal.sees("smith: Cancelled.")
         terminal.prompted()
         terminal.types("y")
         terminal.sees("Fine.")
@@ -173,7 +181,7 @@ def test_ctrl_c_twice_leaves(world: World, runs: bool, code: int) -> None:
             terminal.types("go")
             terminal.sees("Begun.")
         terminal.presses("c")
-        terminal.sees("smith: stopped." if runs else "Ctrl-C again")
+        terminal.sees("smith: Cancelled." if runs else "Ctrl-C again")
         terminal.presses("c")
         assert terminal.code() == code
 
@@ -230,6 +238,24 @@ def test_commands_answer_and_never_reach_the_model(world: World) -> None:
         terminal.prompted()
         terminal.types("/pager")
         assert "/etc is a folder" in terminal.prompted()
+
+
+async def test_a_conversation_that_is_open_elsewhere_says_so_and_a_prompt_does_not_end_the_chat(world: World) -> None:
+    world.script(DONE, loop=True)
+    client = await world.server()
+    await client.run("smith.turn", text="one")
+    with Terminal(world, "chat", "-c") as terminal:
+        terminal.sees(
+            "smith: This conversation is open elsewhere (editor) and is shown read-only; /take-over and /fork"
+        )
+        terminal.prompted()
+        terminal.types("mine")
+        terminal.sees("smith: This conversation is open in editor")
+        terminal.prompted()
+        terminal.types("/fork")
+        terminal.sees("This is a copy of")
+        terminal.types("mine again")
+        terminal.sees("Done.")
 
 
 def test_bytes_that_are_no_text_do_not_end_it(world: World) -> None:

@@ -1,3 +1,4 @@
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -44,16 +45,31 @@ async def test_it_shows_every_effective_value_with_its_origin_and_the_overrides(
     home.scratch.flags = {"defaults": {"provider": "openai"}}
     home.scratch.patch = {"models": {"gpt-4.1": "m"}}
     shown = await home.run("")
-    rows = {line.split()[0]: line.split()[1:] for line in shown.text.partition("\n\n")[0].splitlines()}
-    assert rows["bash.timeout"] == ["60", str(home.scratch.own)]
-    assert rows["defaults.provider"] == ['"openai"', "command", "line"]
-    assert rows["models.gpt-4.1"] == ['"m"', "/config", "set"]
-    assert rows["max_requests"] == ["500", "default"]
-    assert "llm_config.timeout" not in rows
+    by = {part.partition("\n")[0]: part.splitlines()[1:] for part in shown.page.split("\n\n")}
+    assert by[f"# From {home.scratch.own}"] == ["bash.timeout = 60"]
+    assert by["# From command line"] == ['defaults.provider = "openai"']
+    assert by["# From /config set"] == ['models.gpt-4.1 = "m"']
+    assert "max_requests = 500" in by["# Defaults"]
+    assert "llm_config.timeout" not in shown.page
+    assert "bash.nonsense" in by["# What is wrong with the settings:"][0]
     assert shown.data["overrides"] == {"models.gpt-4.1": "m"}
     assert shown.data["settings"]["bash.timeout"] == 60
-    assert shown.text.partition("Set with /config:\n")[2].splitlines()[0] == 'models.gpt-4.1 = "m"'
-    assert "bash.nonsense" in shown.text
+    assert (shown.text, shown.title, shown.format) == ("", "Settings", "toml")
+
+
+async def test_what_was_set_and_does_not_hold_is_shown_with_what_holds(home: Home) -> None:
+    home.scratch.flags = {"tool_step_budget": 5}
+    home.scratch.patch = {"tool_step_budget": 9}
+    page = (await home.run("")).page
+    assert "# tool_step_budget = 9: `tool_step_budget` is also set by command line, and that holds." in page
+    assert "# From command line\ntool_step_budget = 5\n" in page
+
+
+async def test_it_is_toml_of_narrow_lines(home: Home) -> None:
+    home.scratch.own.write_text('[approval]\ndeny = ["bash(rm *)", "bash(git push *)", "read(**/secrets/**)"]\n')
+    page = (await home.run("")).page
+    assert [line for line in page.splitlines() if len(line) > 60 and str(home.scratch.project.parent) not in line] == []
+    assert list(tomllib.loads(page)["approval"]["deny"]) == ["bash(rm *)", "bash(git push *)", "read(**/secrets/**)"]
 
 
 async def test_secrets_are_never_shown(home: Home) -> None:
@@ -73,7 +89,9 @@ async def test_secrets_are_never_shown(home: Home) -> None:
         )
     ]
     for result in (whole, *asked):
-        assert not [secret for secret in ("sk-", "pass-word", "me:") if secret in f"{result.text}{result.data}"]
+        assert not [
+            secret for secret in ("sk-", "pass-word", "me:") if secret in f"{result.text}{result.page}{result.data}"
+        ]
     assert asked[0].text == f'providers.openai.base_url = "https://[hidden]@host/v1" ({home.scratch.own})'
 
 
@@ -81,7 +99,7 @@ async def test_a_secret_that_was_set_at_run_time_is_not_shown_either(home: Home)
     confirmed = await home.run("set llm_config.api_url http://me:sk-5@host/v1")
     whole = await home.run("")
     assert confirmed.text == 'llm_config.api_url = "http://[hidden]@host/v1", from the next turn on.'
-    assert "sk-5" not in f"{confirmed.data}{whole.text}{whole.data}"
+    assert "sk-5" not in f"{confirmed.data}{whole.page}{whole.data}"
     assert home.scratch.patch == {"llm_config": {"api_url": "http://me:sk-5@host/v1"}}
 
 
@@ -102,8 +120,8 @@ async def test_one_setting_is_shown_with_its_origin(home: Home, path: str, text:
 
 
 async def test_a_table_is_shown_row_by_row(home: Home) -> None:
-    rows = [line.split() for line in (await home.run("get sandbox")).text.splitlines()]
-    assert rows == [["sandbox.enabled", "false", "default"], ["sandbox.network", "false", "default"]]
+    shown = (await home.run("get sandbox")).text
+    assert shown == "sandbox.enabled = false (default)\nsandbox.network = false (default)"
 
 
 async def test_a_setting_that_is_not_there_is_an_error(home: Home) -> None:

@@ -47,7 +47,7 @@ async def test_a_full_window_is_summed_up_and_a_later_process_goes_on_with_the_s
 
     assert (first.code, second.code) == (0, 0)
     assert first.err.count("smith: compacting the conversation") == 1
-    assert re.search(r"smith: compacted from \d+,\d+ to \d,\d+ tokens \(summary\)\.", first.err)
+    assert re.search(r"smith: compacted from \d+\.\dk to \d\.\dk tokens \(summary\)\n", first.err)
     assert "Sum up this conversation" in texts(asking)[0]
     summary, *rest = texts(answered)
     assert summary.endswith("no longer shown:]\n\nYes.")

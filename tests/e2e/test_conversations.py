@@ -249,13 +249,65 @@ async def test_a_server_goes_on_with_the_conversation_that_it_was_started_for_wh
     await first.stop()
     home, elsewhere = world.root, world.home / "other"
     (elsewhere / ".git").mkdir(parents=True)
-    for root, resume, expected in ((home, "project", fresh), (home, name, name), (elsewhere, name, name)):
+    for root, resume, expected in ((home, "project", fresh), (home, name, name), (elsewhere, name[:8], name)):
         world.root = root
         client = await world.server(initializationOptions={"resume": resume})
         loaded = await conversations(client, "load")
         assert (loaded["conversation"], loaded["root"]) == (expected, str(home))
         assert (await client.run("smith.turn", text="on"))["conversation"] == expected
         await client.stop()
+
+
+async def test_a_begin_that_fits_several_is_an_error_that_lists_them(world: World) -> None:
+    world.script(GOOD, loop=True)
+    first = await world.server()
+    shared = ""
+    while not shared:
+        await first.run("smith.turn", text="one")
+        await conversations(first, "new")
+        ids = [each["id"] for each in (await conversations(first, "list", limit=100))["conversations"]]
+        shared = next((each[0] for each in ids if sum(other[0] == each[0] for other in ids) > 1), "")
+    alike = sorted(each for each in ids if each.startswith(shared))
+    await first.stop()
+    client = await world.server(initializationOptions={"resume": shared})
+    with pytest.raises(RpcError) as caught:
+        await conversations(client, "load")
+    assert (caught.value.data["code"], caught.value.data["data"]["ids"]) == ("ambiguous", alike)
+    assert all(f"  {each[:8]}" in caught.value.data["message"] for each in alike)
+    assert (await conversations(client, "load"))["conversation"] not in ids
+
+
+async def test_a_turn_that_was_cancelled_before_any_text_is_told_as_cancelled_to_whoever_comes_later(
+    world: World,
+) -> None:
+    world.script([{"wait": 60}], [{"thinking": "Hm."}, {"wait": 60}])
+    first = await world.server()
+    for number in (1, 2):
+        turn = asyncio.ensure_future(first.run("smith.turn", text=f"{number}"))
+        await first.event("llm_request_started", turn=f"t{number:06}")
+        await first.run("smith.cancel")
+        await turn
+    expected = [(turn, kind) for turn in ("t000001", "t000002") for kind in ("turn_started", "turn_cancelled")]
+
+    def ends(loaded: dict[str, Any]) -> list[tuple[str, str]]:
+        return [(each["turn"], each["kind"]) for each in loaded["events"] if each["kind"].startswith("turn_")]
+
+    again = await conversations(first, "load")
+    copy = await conversations(first, "fork")
+    await first.stop()
+    second = await world.server()
+    later = await conversations(second, "load", conversation=again["conversation"])
+    assert (ends(again), ends(copy), ends(later)) == (expected, expected, expected)
+
+
+async def test_a_chat_without_a_model_is_told_so_when_it_is_opened_and_what_to_do(world: World) -> None:
+    world.environ["OLLAMA_HOST"] = "127.0.0.1:1"
+    client = await world.server()
+    opened = await conversations(client, "load")
+    notice = await client.event("notice")
+    assert (notice["conversation"], notice["level"]) == (opened["conversation"], "warning")
+    for way in ("OPENROUTER_API_KEY", "ollama serve", "llm_config.api_url", "/model", "tools/try demo"):
+        assert way in notice["text"]
 
 
 async def test_a_server_that_was_started_for_what_is_not_stored_begins_anew_and_says_so(world: World) -> None:

@@ -94,7 +94,7 @@ async def test_ctrl_c_stops_it_keeps_what_was_said_and_leaves_nothing_running(wo
     process.send_signal(signal.SIGINT)
     done = await ended(process)
     assert done.code == 130
-    assert "smith: stopped." in done.err
+    assert "smith: Cancelled." in done.err
     await gone(mark, 0.5)
     world.script(GOOD)
     after = await smith(world, "run", "-c", "go on", "--json")
@@ -151,7 +151,7 @@ async def test_when_nobody_reads_any_more_the_turn_stops_quietly(world: World) -
     world.script([{"text": "line\n" * 100_000, "size": 5, "delay": 0.001}, {"wait": 60}], TOUCH, DONE)
     done = await shell(world, "$smith run -y go | head -1; echo ${PIPESTATUS[0]}")
     assert done.out == "line\n1\n"
-    assert done.err == "smith: the output cannot be written (Broken pipe); the run is stopped.\nsmith: stopped.\n"
+    assert done.err == "smith: the output cannot be written (Broken pipe); the run is stopped.\nsmith: Cancelled.\n"
     assert not (world.root / "ran").exists()
 
 
@@ -238,6 +238,19 @@ async def test_continue_without_a_conversation_says_so_and_begins_one(world: Wor
     done = await smith(world, "run", "-c", "hi")
     assert (done.code, done.out) == (0, "All is well.\n")
     assert done.err == "smith: this project has no conversation to go on with; this is a new one.\n"
+
+
+async def test_the_begin_of_an_id_is_enough_to_go_on_with_a_conversation(world: World) -> None:
+    world.script(GOOD, loop=True)
+    first = (await smith(world, "run", "--json", "one")).lines[-1]["conversation"]
+    assert (await smith(world, "run", "two")).code == 0
+    on = await smith(world, "--json", "--resume", first[:8], "three words")
+    assert (on.lines[-1]["conversation"], on.lines[-1]["turn"]) == (first, "t000002")
+    chat = await shell(world, f"echo four | $smith chat --resume {first}")
+    assert (chat.code, f"smith chat --resume {first[:8]}." in chat.err) == (0, True)
+    wrong = await smith(world, "run", "--resume", "NONE", "five")
+    assert (wrong.code, wrong.out) == (1, "")
+    assert wrong.err == "smith: There is no conversation 'NONE'. /history lists them.\n"
 
 
 async def test_a_folder_that_is_gone_is_told(world: World) -> None:

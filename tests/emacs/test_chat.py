@@ -380,7 +380,7 @@ def test_an_attempt_whose_output_is_void_is_taken_away(emacs: Emacs, server: Tes
     say(server, "half an ans")
     chat.holds("half an ans")
     error = {"kind": "transport", "code": "overloaded", "message": "The model is overloaded."}
-    server.event("llm_retry", layer="empty", attempt=1, delay_ms=10, error=error, discard_output=True)
+    server.event("llm_retry", layer="empty", attempt=2, delay_ms=10, error=error, discard_output=True)
     say(server, "An answer.", "m2")
     assert chat.shows("❯ go", "", "An answer.")
 

@@ -14,9 +14,9 @@ pytestmark = pytest.mark.emacs
 FLOORS = (
     "smith-json smith-label smith-news smith-options smith-part smith-protocol smith-ready smith-text smith-uri",
     "smith-changes smith-diff smith-markdown smith-record smith-reload smith-rpc smith-sequence smith-input",
-    "smith-apply smith-fold smith-pager smith-render smith-sync",
-    "smith-block smith-buffers smith-state",
-    "smith-edit",
+    "smith-apply smith-pager smith-render smith-sync smith-table",
+    "smith-block smith-buffers smith-fold",
+    "smith-edit smith-state",
     "smith-session",
     "smith-context smith-modeline",
     "smith-chat smith-touched",

@@ -165,3 +165,12 @@ def test_a_script_that_is_none_is_refused_with_its_place(data: str, tmp_path: Pa
 def test_the_example_in_the_documentation_is_a_script() -> None:
     example = (script.__doc__ or "").split("JSON.\n", 1)[1].split("\n\n    A reply")[0].split("\n\nA reply")[0]
     assert len(parse(example.encode()).replies) == 4
+
+
+def test_the_script_in_the_documentation_is_one() -> None:
+    page = Path(__file__).parents[2].joinpath("docs", "providers.md").read_text(encoding="utf-8")
+    written = page.split("```json\n")[1].split("```")[0]
+    played = parse(written.encode())
+    assert (played.loop, [len(reply) for reply in played.replies]) == (True, [2, 1])
+    told = page.split("A step has one of ")[1]
+    assert [name for name in script.Step.__struct_fields__ if f"`{name}`" not in told] == ["id"]

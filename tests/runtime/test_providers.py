@@ -1,9 +1,12 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from smith_server.config.paths import Places
-from smith_server.config.schema import Settings
-from smith_server.config.schema.models import LlmConfig
+from smith_server.config.schema import Providers as ProvidersTable
+from smith_server.config.schema import ProviderSettings, Settings
+from smith_server.config.schema.models import Defaults, LlmConfig
 from smith_server.core.events import Event
 from smith_server.policy.roles import ROLES
 from smith_server.runtime.models import NOTHING_ASKED, Selected
@@ -44,4 +47,36 @@ async def test_the_models_of_the_provider_in_use_are_known_without_asking(tmp_pa
     known = providers.known(Settings(default_model="mine"))
     assert {"mine", "claude-opus-5", "claude-haiku-4-5"} <= set(known)
     assert "qwen/qwen3.8-max" not in known
+    await providers.close()
+
+
+DEAD = {"OLLAMA_HOST": "127.0.0.1:1"}
+
+
+@pytest.mark.parametrize(
+    ("environ", "settings", "told"),
+    [
+        ({}, Settings(), "No model to talk to."),
+        ({"OPENAI_API_KEY": "k"}, Settings(), ""),
+        ({}, Settings(defaults=Defaults(provider="openai")), "OPENAI_API_KEY"),
+        ({}, Settings(defaults=Defaults(provider="scripted")), "SMITH_SCRIPT"),
+        ({}, Settings(defaults=Defaults(provider="custom")), "llm_config.api_url"),
+        ({}, Settings(llm_config=LlmConfig(api_url="http://127.0.0.1:1/v1")), ""),
+        (
+            {},
+            Settings(
+                defaults=Defaults(provider="openai"),
+                providers=ProvidersTable(openai=ProviderSettings(api_key_command="false")),
+            ),
+            "",
+        ),
+    ],
+    ids=["nothing", "key", "no key", "no script", "no address", "address", "command for a key"],
+)
+async def test_what_is_missing_is_known_before_anything_is_sent(
+    tmp_path: Path, environ: dict[str, str], settings: Settings, told: str
+) -> None:
+    providers = Providers(Options(Places(tmp_path, tmp_path, tmp_path), {**DEAD, **environ}))
+    missing = await providers.lacking(settings)
+    assert (told in missing, bool(missing)) == (True, bool(told))
     await providers.close()

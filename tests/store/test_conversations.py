@@ -94,6 +94,21 @@ def test_an_id_is_found_by_its_beginning_where_that_is_enough(connection: apsw.C
     assert (raised.value.error.code, raised.value.error.data) == ("ambiguous", {"ids": ["a_c", "ab1", "axc"]})
 
 
+def test_conversations_whose_ids_begin_alike_are_listed_with_as_much_as_tells_them_apart(
+    connection: apsw.Connection,
+) -> None:
+    for name, title in (("abcdefghijk1", "first"), ("abcdefghijl1", ""), ("abzdefghijl1", "third")):
+        conversations.create(connection, Header(name, "/one", title))
+    with pytest.raises(AgentFailure) as raised:
+        conversations.find(connection, "ab")
+    assert raised.value.error.message.splitlines() == [
+        "'ab' fits several conversations. Give more of the id:",
+        "  abcdefghijk  first",
+        "  abcdefghijl  (empty)",
+        "  abzdefghijl  third",
+    ]
+
+
 def test_what_was_chosen_for_a_conversation_is_kept_and_taken_back(connection: apsw.Connection) -> None:
     started(connection)
     started(connection, "other")

@@ -10,12 +10,12 @@ from rich.text import Text
 
 from smith_server.core.events import ApprovalAsked
 from smith_server.core.messages import Usage
+from smith_server.core.news import tokens
 from smith_server.tui import kitty, rain, spinner
 from smith_server.tui.approval import Panel
 from smith_server.tui.glyphs import GLYPHS, HEIGHT, WIDTH
 from smith_server.tui.input import input_rows
 from smith_server.tui.interrupt import Presses
-from smith_server.tui.news import tokens
 from smith_server.tui.pager import Pager
 from smith_server.tui.screen import Frame, Screen
 from smith_server.tui.state import Approval, Conversation

@@ -38,6 +38,14 @@ def test_an_answer_streams_into_the_scrollback_and_ctrl_d_leaves_everything_as_i
         assert terminal.commands == []
 
 
+def test_without_a_model_the_session_says_what_to_do_before_anything_is_typed(world: World) -> None:
+    world.environ["OLLAMA_HOST"] = "127.0.0.1:1"
+    with Terminal(world) as terminal:
+        terminal.ready()
+        terminal.sees("! No model to talk to.")
+        terminal.sees("OPENROUTER_API_KEY")
+
+
 @pytest.mark.parametrize(
     ("key", "ran", "said"),
     [("y", True, "allowed"), ("n", False, "refused"), ("a", True, "always allowed"), ("\x1b", False, "refused")],
@@ -180,7 +188,7 @@ def test_a_command_is_completed_with_tab_and_never_reaches_the_model(world: Worl
     with Terminal(world) as terminal:
         terminal.ready()
         terminal.types("/us")
-        terminal.sees("/usage  show what this conversation")
+        terminal.sees("/usage  show what was used")
         terminal.presses("tab")
         terminal.sees("❯ /usage")
         terminal.presses("enter")

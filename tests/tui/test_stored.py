@@ -30,7 +30,7 @@ async def test_what_an_editor_has_taken_over_is_read_only_follows_and_can_be_gon
     world: World, line: str, said: str
 ) -> None:
     world.script(GOOD, loop=True)
-    with Terminal(world, columns=100) as terminal:
+    with Terminal(world, columns=100, rows=12) as terminal:
         client, name = await lost_to_an_editor(world, terminal)
         terminal.sends("mine")
         terminal.sees(
@@ -49,6 +49,7 @@ async def test_what_an_editor_has_taken_over_is_read_only_follows_and_can_be_gon
         assert not any(row.startswith(READ_ONLY) for row in terminal.screen)
         terminal.sends("mine again")
         terminal.sees("❯ mine again\n\nAll is well.")
+        assert terminal.text.count("❯ first\n") == (1 if line == "/take-over" else 2)
         await client.stop()
 
 
@@ -63,6 +64,7 @@ async def test_what_an_editor_leaves_can_be_written_again(world: World) -> None:
         terminal.sees("i Nobody else has this conversation open any more.")
         terminal.presses("enter")
         terminal.sees("❯ mine\n\nAll is well.")
+        assert terminal.text.count("❯ first\n") == 1
 
 
 def test_children_of_a_resumed_conversation_stand_under_their_call(world: World) -> None:

@@ -66,6 +66,7 @@ def rendered(text: str, width: int = 40) -> list[str]:
         ("---", ["─" * 40]),
         ("```py\n# no **title**\n```\n**b**", ["```py", "# no **title**", "```", "b"]),
         ("| a | b |\n|---|---|\n| 1 | **2** |\n\nend", [" a   b", " ─────", " 1   2", "", "end"]),
+        ("| a | num |\n|---|--:|\n| 1 | 2 |", [" a   num", " ───────", " 1     2"]),
         ("| no table", ["| no table"]),
         ("\n\ntext\n\n\n", ["text"]),
         ("- " + "word " * 10, ["• word word word word word word word", "  word word word"]),

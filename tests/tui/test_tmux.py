@@ -39,7 +39,7 @@ def test_prompt_stream_question_cancel_completion_paste_and_leave(world: World, 
         tmux.sees("i Cancelled.")
         assert not living("sleep 59.0625")
         tmux.types("/usa")
-        tmux.sees("/usage  show what this conversation")
+        tmux.sees("/usage  show what was used")
         tmux.presses("Tab", "Enter")
         tmux.sees("i requests")
         tmux.pastes("\n".join(f"line {number}" for number in range(500)))

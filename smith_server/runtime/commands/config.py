@@ -1,6 +1,5 @@
 """`/config`: shows the settings with where they come from, and changes those that may change at run time."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,6 +11,7 @@ from smith_server.config.spellings import meant
 from smith_server.config.trees import find, get, leaves
 from smith_server.config.values import printable
 from smith_server.core.errors import failure
+from smith_server.runtime.commands import settings
 from smith_server.runtime.commands.result import Result
 
 USAGE = "usage: /config [get <path> | set <path> <value> | unset <path>]"
@@ -70,7 +70,7 @@ async def _set(path: str, text: str, root: Path, services: Configured) -> Result
     await services.override(overrides.with_value(await services.overrides(), path, value))
     loaded = services.loaded(root)
     told = secrets.shown(overrides.split(path), value)
-    lines = [f"{path} = {_json(told)}, from the next turn on.", *overrides.shadows(path, PATCH, loaded)]
+    lines = [f"{path} = {settings.told(told)}, from the next turn on.", *overrides.shadows(path, PATCH, loaded)]
     key = key_at(overrides.split(path))
     lines += [] if key is None or key.has_effect else ["Nothing in this version reads it."]
     return Result("\n".join(lines), {"path": path, "value": told})
@@ -93,52 +93,30 @@ def _get(path: str, loaded: Loaded) -> Result:
 
 
 def _standing(path: str, loaded: Loaded) -> str:
-    """One setting and where it comes from, or what holds instead."""
+    """One setting and where it comes from, those of a table, or what holds instead."""
     place = find(loaded.tree, path) or overrides.split(path)
     value = get(loaded.tree, place)
-    if isinstance(value, Mapping):
-        return "\n".join(_rows(loaded, place))
     if value is not None:
-        return f"{path} = {_json(secrets.shown(place, value))} ({_origin(path, loaded)})"
+        below = [place] if not isinstance(value, Mapping) else [(*place, *path) for path, _ in leaves(value)]
+        return "\n".join(_with_origin(each, loaded) for each in below)
     key = key_at(place)
-    holds = f" {_json(key.default)} holds." if key is not None and isinstance(key.default, int | float) else ""
+    holds = f" {settings.told(key.default)} holds." if key is not None and isinstance(key.default, int | float) else ""
     return f"{path} is not set.{holds}"
 
 
+def _with_origin(place: tuple[str, ...], loaded: Loaded) -> str:
+    return f"{settings.assigned(place, get(loaded.tree, place))} ({settings.origin('.'.join(place), loaded)})"
+
+
 def _everything(loaded: Loaded, patch: Mapping[str, Any]) -> Result:
-    rows = list(_rows(loaded, ()))
     changed = {path: secrets.shown(overrides.split(path), value) for path, value in overrides.values_of(patch)}
-    lines = [*rows, "", "Set with /config:" if changed else "Nothing is set with /config."]
-    lines += [f"{path} = {_json(value)}" for path, value in changed.items()]
     data = {
         "settings": {".".join(path): secrets.shown(path, value) for path, value in leaves(loaded.tree)},
         "origin": dict(loaded.origin),
         "overrides": changed,
         "problems": list(loaded.problems),
     }
-    return Result("\n".join([*lines, *_told(loaded.problems)]), data)
-
-
-def _told(problems: Sequence[str]) -> Iterator[str]:
-    if problems:
-        yield from ("", "What is wrong with the settings:", *problems)
-
-
-def _rows(loaded: Loaded, below: tuple[str, ...]) -> Iterator[str]:
-    """Every effective setting below a place, its value and its origin, in columns."""
-    found = [(path, value) for path, value in leaves(loaded.tree) if path[: len(below)] == below]
-    cells = [(".".join(path), _json(secrets.shown(path, value))) for path, value in found]
-    widths = [min(max(map(len, column)), 48) for column in zip(*cells, strict=True)]
-    for name, value in cells:
-        yield f"{name:<{widths[0]}}  {value:<{widths[1]}}  {_origin(name, loaded)}"
-
-
-def _origin(path: str, loaded: Loaded) -> str:
-    return loaded.origin.get(path, "default")
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return Result(data=data, page=settings.page(loaded, changed), title="Settings", format="toml")
 
 
 def candidates(words: Sequence[str], loaded: Loaded, models: Sequence[str], patch: Mapping[str, Any]) -> Sequence[str]:

@@ -8,10 +8,11 @@ from smith_server.core.errors import AgentError
 
 
 class Result(Struct, frozen=True):
-    """Text to show, data for programs, a `page` with its `title` for a pager, or what went wrong."""
+    """Text to show, data for programs, a `page` with its `title` and `format` for a pager, or what went wrong."""
 
     text: str = ""
     data: dict[str, Any] = {}
     page: str = ""
     title: str = ""
+    format: str = "markdown"
     error: AgentError | None = None

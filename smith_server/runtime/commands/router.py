@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from smith_server.runtime.commands.table import Command
 
 _commands: "Callable[[], Mapping[str, Command]]" = late("smith_server.runtime.commands.table:commands")
-_close_matches: Callable[..., list[str]] = late("difflib:get_close_matches")
+_near: Callable[[str], str] = late("smith_server.runtime.commands.table:near")
 
 
 class Router:
@@ -48,8 +48,3 @@ class Router:
     def names(self) -> tuple[str, ...]:
         """The commands there are."""
         return tuple(_commands())
-
-
-def _near(word: str) -> str:
-    near = _close_matches(word, _commands(), 1)
-    return f" Did you mean /{near[0]}?" if near else ""

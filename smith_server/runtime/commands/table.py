@@ -1,11 +1,13 @@
 """The commands by name: what each does, and what completes it. Loaded with the first command line."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from difflib import get_close_matches
 
 from msgspec import Struct
 
+from smith_server.core.errors import failure
 from smith_server.core.events import ConfigChanged
-from smith_server.runtime.commands import arguments, config, conversation, memory, shell, todos, views
+from smith_server.runtime.commands import arguments, config, conversation, manual, memory, shell, todos, views
 from smith_server.runtime.commands.result import Result
 from smith_server.runtime.completion import Candidate
 from smith_server.runtime.services import Services
@@ -28,21 +30,32 @@ async def _config(rest: str, session: Session, services: Services) -> Result:
     return result
 
 
+async def _help(rest: str, session: Session, services: Services) -> Result:
+    if not rest:
+        return Result(manual.listed({name: command.help for name, command in COMMANDS.items()}))
+    name = rest.strip().removeprefix("/")
+    command = COMMANDS.get(name)
+    if command is None:
+        raise failure("schema", "unknown_command", f"There is no command /{name}.{near(name)} /help lists them.")
+    return Result(manual.told(name, command.usage, command.help))
+
+
+async def _names(words: Sequence[str], session: Session, services: Services) -> Sequence[Candidate]:
+    return [Candidate(name, command.help) for name, command in COMMANDS.items()] if len(words) == 1 else ()
+
+
 COMMANDS: dict[str, Command] = {
-    "help": Command("", "list the commands", lambda rest, session, services: _help()),
+    "help": Command("[command]", "list the commands, or tell of one", _help, _names),
     "new": Command("", "begin a new conversation", conversation.new),
     "fork": Command("", "go on in a copy of this conversation", conversation.fork),
-    "take-over": Command("", "go on here with this conversation when it is open elsewhere", conversation.take_over),
+    "take-over": Command("", "go on here with what is open elsewhere", conversation.take_over),
     "load": Command(
         "[--here] <conversation>", "go on with another conversation", conversation.load, arguments.conversations
     ),
     "resume": Command(
-        "[conversation]",
-        "go on with the conversation before this one, or another",
-        conversation.resume,
-        arguments.conversations,
+        "[conversation]", "go on with the conversation before this", conversation.resume, arguments.conversations
     ),
-    "history": Command("[n]", "list the stored conversations of this project", conversation.history),
+    "history": Command("[n]", "list the conversations of this project", conversation.history),
     "rename": Command("<title>", "give this conversation another title", conversation.rename),
     "clear": Command("", "empty this conversation", conversation.clear),
     "role": Command("[role]", "show or choose the role", conversation.role, arguments.roles),
@@ -52,24 +65,24 @@ COMMANDS: dict[str, Command] = {
     "scratchpad": Command(
         "[list|get|set|delete …]", "what this conversation keeps", memory.scratchpad, arguments.scratchpad
     ),
-    "export": Command("[file]", "write this conversation into a file of JSON lines", conversation.export),
+    "export": Command("[file]", "write this conversation into a file", conversation.export),
     "quit": Command("", "leave; the conversation stays stored", conversation.leave),
-    "cmd": Command("<shell line>", "run a command for yourself; no model hears of it", shell.cmd),
-    "cmd+": Command("<shell line>", "the same, and the next prompt carries what it wrote", shell.attached),
+    "cmd": Command("<shell line>", "run a command for yourself", shell.cmd),
+    "cmd+": Command("<shell line>", "the same, and show it to the model", shell.attached),
     "search": Command("[--all] <words>", "find messages and memories", views.search, arguments.everywhere),
     "todos": Command("", "show the plan of this conversation", todos.todos),
     "context": Command("", "show what takes the space of a request", views.context),
-    "compact": Command("", "shorten what is sent of this conversation, now", conversation.compact),
-    "usage": Command("", "show what this conversation and its project used and cost", views.usage),
+    "compact": Command("", "shorten what is sent of this conversation", conversation.compact),
+    "usage": Command("", "show what was used and what it cost", views.usage),
     "prompt": Command("", "show the system prompt", views.prompt),
     "pager": Command("", "show the whole conversation", views.pager),
 }
 
 
-async def _help() -> Result:
-    rows = [(f"/{name} {command.usage}".rstrip(), command.help) for name, command in COMMANDS.items()]
-    width = max(len(name) for name, _ in rows)
-    return Result("\n".join(f"{name:<{width}}  {text}" for name, text in rows))
+def near(word: str) -> str:
+    """A question for whoever meant another command, "" when none is alike."""
+    found = get_close_matches(word, COMMANDS, 1)
+    return f" Did you mean /{found[0]}?" if found else ""
 
 
 def commands() -> Mapping[str, Command]:

@@ -53,7 +53,7 @@ async def context(rest: str, session: Session, services: Services) -> Result:
     space = await services.space(session)
     rows = [*space.parts, ("total", space.estimate)]
     lines = [f"{name:<10}{size:>10,}  {size / space.ceiling:>6.1%}" for name, size in rows]
-    lines += ["", f"compacted above {space.trigger:,}, down to {space.target:,}; at most {space.ceiling:,} tokens"]
+    lines += ["", f"compacted above {space.trigger:,}, down to {space.target:,}", f"at most {space.ceiling:,} tokens"]
     lines += [
         f"{count} {text}"
         for count, text in (

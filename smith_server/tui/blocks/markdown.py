@@ -2,6 +2,7 @@
 
 import re
 from io import StringIO
+from typing import Literal
 
 from rich import box
 from rich.console import Console
@@ -55,10 +56,10 @@ def table(lines: list[str], width: int) -> list[Text]:
     """A whole table; lines that are none stay as they are."""
     if len(lines) < 2 or not _DIVIDER.match(lines[1]):
         return [styled(line, width)[0] for line in lines]
-    head, _, *body = [_cells(line) for line in lines]
+    head, rule, *body = [_cells(line) for line in lines]
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for cell in head:
-        made.add_column(_with_inline(cell))
+    for at, cell in enumerate(head):
+        made.add_column(_with_inline(cell), justify=_side(rule[at] if at < len(rule) else ""))
     for cells in body:
         made.add_row(*(_with_inline(cell) for cell in [*cells, *[""] * len(head)][: len(head)]))
     console = Console(file=StringIO(), width=width, force_terminal=True, color_system="truecolor", _environ={})
@@ -68,6 +69,12 @@ def table(lines: list[str], width: int) -> list[Text]:
         row.rstrip()
         drawn.append(row)
     return [row for row in drawn if row.plain]
+
+
+def _side(rule: str) -> Literal["left", "center", "right"]:
+    if not rule.endswith(":"):
+        return "left"
+    return "center" if rule.startswith(":") and len(rule) > 1 else "right"
 
 
 def _cells(line: str) -> list[str]:

@@ -27,6 +27,13 @@ function M.continued(event)
   return ('%s; going on (%d)%s'):format(why, event.attempt, calls)
 end
 
+---@param event table `llm_retry`
+---@param why string
+---@return string why a request goes out again, and when
+function M.retried(event, why)
+  return ('%s; attempt %d in %g s'):format((why:gsub('%.$', '')), event.attempt, (event.delay_ms or 0) / 1000)
+end
+
 ---@param event table `context_compacted`
 ---@return string
 function M.compacted(event)

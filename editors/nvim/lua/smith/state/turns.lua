@@ -3,6 +3,7 @@
 local Lines = require('smith.state.lines')
 local news = require('smith.state.news')
 local record = require('smith.state.changed')
+local tables = require('smith.state.tables')
 
 local M = {}
 
@@ -155,7 +156,7 @@ end
 
 function on.llm_retry(conversation, event, changed)
   local message = error_text(event, 'the request failed')
-  conversation.note = event.attempt and ('%s; attempt %d'):format(message, event.attempt + 1) or message
+  conversation.note = event.attempt and news.retried(event, message) or message
   if not event.discard_output then
     return
   end
@@ -199,22 +200,38 @@ local function hear(conversation, changed, text)
   end
 end
 
+---@param blocks smith.Block[]
+---@param changed smith.Changed
+local function align_tables(blocks, changed)
+  for _, block in ipairs(blocks) do
+    local text = tables.aligned(block.body)
+    if text then
+      Lines.replace(block.body, text)
+      record.touch(changed, block)
+    end
+  end
+end
+
 -- Deltas have shown the text already; where some were missed the whole message puts it right.
 function on.message_added(conversation, event, changed)
   local message = event.message
   if message.role == 'user' then
     return hear(conversation, changed, message.text)
   end
-  if message.role ~= 'assistant' or (message.text or '') == '' then
+  if message.role ~= 'assistant' then
     return
   end
   local shown = text_blocks(conversation.messages[message.id] or {})
+  if (message.text or '') == '' then
+    return align_tables(shown, changed)
+  end
   if #shown == 0 then
     grow(conversation, { message = message.id, text = message.text }, changed, 'text')
   elseif #shown == 1 and Lines.text(shown[1].body) ~= message.text then
     Lines.replace(shown[1].body, message.text)
     record.touch(changed, shown[1])
   end
+  align_tables(text_blocks(conversation.messages[message.id] or {}), changed)
 end
 
 function on.usage_updated(conversation, event)

@@ -1,14 +1,19 @@
-"""What goes on beside the answer, in words for one quiet line. Every face says the same; see `tests/golden/turns`."""
+"""What happens beside the answer, in words for a person. Every face says the same; see `tests/golden/turns`."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from smith_server.core import events as on
 from smith_server.core.events import ContextCompacted, Event, JobEnded, JobStarted, ResponseContinued
 from smith_server.core.todos import Todo, in_words
 
 COMPACTING = "compacting the conversation …"
 NOT_COMPACTED = "the conversation was not compacted"
-ELSEWHERE = "This conversation is open elsewhere ({}) and is shown read-only; {} go on with it."
+_ELSEWHERE = "This conversation is open elsewhere ({}) and is shown read-only; {} go on with it."
 RELEASED = "Nobody else has this conversation open any more."
 DELETED = "This conversation was deleted."
 NO_PLAN = "nothing is planned any more"
+EXHAUSTED = "Stopped: the budget of this turn is used up."
 
 
 def said(event: Event) -> str:
@@ -27,6 +32,41 @@ def said(event: Event) -> str:
             return f"{id} {_ended(event)} ({seconds:.1f} s)"
         case _:
             return ""
+
+
+def told(event: Event) -> tuple[str, str]:
+    """What a person has to hear of an event whatever else is shown: how grave it is (`info`, `warning`, `error`), and
+    the words; both "" for most events."""
+    match event:
+        case on.Notice(level, text):
+            return level, text
+        case on.TurnFailed(error) | on.ErrorReported(error) | on.SessionFailed(error):
+            return "error", error.message
+        case on.PersistenceFailed(error):
+            return "warning", f"Not stored: {error.message}"
+        case on.TurnCompleted(stop_reason="budget_exhausted"):
+            return "warning", EXHAUSTED
+        case on.TurnCancelled():
+            return "info", "Cancelled."
+        case on.PromptDropped(_, text):
+            return "info", f"not sent: {text}"
+        case on.ConversationChanged(change="released"):
+            return "info", RELEASED
+        case on.ConversationChanged(change="deleted"):
+            return "warning", DELETED
+        case _:
+            return "", ""
+
+
+def elsewhere(holder: Mapping[str, Any], ways: str = "/take-over and /fork") -> str:
+    """That another process writes the conversation, and what to do; `holder` as in `SessionStarted`."""
+    return _ELSEWHERE.format(holder.get("face") or holder.get("host", ""), ways)
+
+
+def retried(event: on.RequestRetried) -> str:
+    """Why a request goes out again, and when."""
+    why = event.error.message.removesuffix(".")
+    return f"{why}; attempt {event.attempt} in {event.delay_ms / 1000:g} s"
 
 
 def plan(todos: tuple[Todo, ...]) -> str:
