@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TextIO
 
 from smith_server import __version__
-from smith_server.cli.chat import Terminal, how_to_go_on
 from smith_server.cli.signals import ENDING, Stop
 from smith_server.cli.start import begun, here, opened, options_from
 from smith_server.cli.streams import FAILED
+from smith_server.cli.terminal import Terminal, how_to_go_on
 from smith_server.config.paths import Places
 from smith_server.core.errors import AgentFailure
 from smith_server.core.events import Envelope
