@@ -318,3 +318,22 @@ async def test_what_is_forbidden_and_would_not_be_kept_from_happening_stops_an_u
     assert (done.code, done.out) == (1, "")
     assert "is not enforced by this version" in done.err
     assert not (world.root / "ran").exists()
+
+
+@pytest.mark.parametrize("more", [(), ("--yes",)], ids=["prompt", "auto"])
+async def test_an_unattended_run_does_not_start_in_a_sandbox_that_is_not_there(
+    world: World, more: tuple[str, ...]
+) -> None:
+    world.script([{"text": "It ran."}])
+    world.settings("[sandbox]\nenabled = true\n")
+    done = await smith(world, "run", *more, "hi")
+    assert (done.code, done.out) == (1, "")
+    assert "`sandbox.enabled` is not enforced by this version" in done.err
+    assert "Nothing was run" in done.err
+
+
+async def test_a_rule_stops_no_run_that_refuses_what_nobody_allowed(world: World) -> None:
+    world.script([{"text": "It ran."}])
+    world.settings('[approval]\ndeny = ["bash(rm *)"]\n')
+    done = await smith(world, "run", "hi")
+    assert (done.code, done.out) == (0, "It ran.\n")
