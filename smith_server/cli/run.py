@@ -88,7 +88,7 @@ class Run:
 
     async def _outcome(self) -> TurnOutcome:
         more = {"approval": {"mode": "auto"}} if self._words.yes else None
-        options = options_from(self._words, resume=self._words.resume, more=more)
+        options = structs.replace(options_from(self._words, resume=self._words.resume, more=more), unattended=True)
         async with opened(options, Headless()) as services:
             services.bus.subscribe((self._lines or Printer(self._output)).take)
             services.bus.subscribe(self._spent.take)

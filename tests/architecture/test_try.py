@@ -81,9 +81,9 @@ try:
 except environment.SetupFailed as problem:
     print(problem)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    shown = done.stdout.replace("\r\x1b[K", "").splitlines()
-    assert (shown[0], shown[-2], done.stderr) == ("it could not be installed:", "no network", "")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    shown = done.stdout.decode().replace("\r\x1b[K", "").split("\n")[:-1]
+    assert (shown[0], shown[-2], done.stderr) == ("it could not be installed:", "no network", b"")
     assert shown[-1] == f"Everything that was said is in {tmp_path / 'setup.log'}."
     assert len(shown) == 17
     assert (tmp_path / "setup.log").read_text().startswith("1\n2\n")

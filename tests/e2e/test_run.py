@@ -233,6 +233,27 @@ async def test_only_continue_goes_on_with_the_last_conversation(world: World) ->
     assert third.lines[-1]["turn"] == "t000002"
 
 
+async def test_a_run_that_failed_before_an_answer_is_not_the_one_to_go_on_with(world: World) -> None:
+    world.script(GOOD, loop=True)
+    good = (await smith(world, "run", "--json", "one")).lines[-1]["conversation"]
+    world.script([{"error": {"code": "auth"}}])
+    failed = await smith(world, "run", "--json", "two")
+    assert (failed.code, failed.lines[-1]["conversation"] != good) == (1, True)
+    world.script(GOOD)
+    on = await smith(world, "run", "-c", "--json", "three")
+    assert (on.lines[-1]["conversation"], on.lines[-1]["turn"]) == (good, "t000002")
+    assert "1 message   two" in (await smith(world, "run", "/history")).out
+
+
+async def test_a_run_that_failed_behind_an_answer_is_the_one_to_go_on_with(world: World) -> None:
+    world.script([{"call": "read", "arguments": {"path": "."}}], [{"error": {"code": "auth"}}])
+    failed = await smith(world, "run", "--json", "one")
+    world.script(GOOD)
+    on = await smith(world, "run", "-c", "--json", "two")
+    assert (failed.code, on.code, on.lines[-1]["turn"]) == (1, 0, "t000002")
+    assert on.lines[-1]["conversation"] == failed.lines[-1]["conversation"]
+
+
 async def test_continue_without_a_conversation_says_so_and_begins_one(world: World) -> None:
     world.script(GOOD)
     done = await smith(world, "run", "-c", "hi")
