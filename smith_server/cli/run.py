@@ -88,7 +88,7 @@ class Run:
 
     async def _outcome(self) -> TurnOutcome:
         more = {"approval": {"mode": "auto"}} if self._words.yes else None
-        options = options_from(self._words, resume=self._words.resume, more=more)
+        options = structs.replace(options_from(self._words, resume=self._words.resume, more=more), unattended=True)
         async with opened(options, Headless()) as services:
             services.bus.subscribe((self._lines or Printer(self._output)).take)
             services.bus.subscribe(self._spent.take)
@@ -123,10 +123,12 @@ class Run:
     def _refuse_unsafe(self, services: Services) -> None:
         """Nobody is there to be asked about each call, as settings that cannot be read demand."""
         found = services.handles.config.loaded(here(project=True))
-        if found.settings.approval.mode == "auto" and (missing := unenforced(found)):
+        # In the mode `prompt` calls that rules forbid are refused anyway; a sandbox that is not there is an error.
+        relied_on = found.settings.approval.mode == "auto" or found.settings.sandbox.enabled
+        if relied_on and (missing := unenforced(found)):
             for text in missing:
                 self._output.note(f"smith: {text}")
-            text = "Nothing was run: what these settings forbid would not be kept from happening."
+            text = "Nothing was run: what these settings forbid would not be kept from happening. Take them out to run."
             raise failure("schema", "unsafe_settings", text)
         if not found.unsafe:
             return
