@@ -108,6 +108,7 @@
         (inhibit-read-only t))
     (with-current-buffer buffer
       (special-mode)
+      (setq-local truncate-partial-width-windows nil)
       (erase-buffer)
       (insert (smith-health--emacs) (smith-health--program)
               (mapconcat #'smith-health--connection (smith-session-all) ""))
