@@ -45,7 +45,7 @@ def take(
         if found is not None and found.holder == holder:
             return found
         if found is not None:
-            raise _held(found, "Close it there, or go on in a new one.")
+            raise _held(found, f"`/load {conversation[:8]}` shows it here, and /take-over or /fork go on with it.")
         return _give(connection, conversation, holder, face, now)
 
 
@@ -141,7 +141,7 @@ def _held(lease: Lease, advice: str) -> AgentFailure:
 def _lost(conversation: str, lease: Lease | None) -> AgentFailure:
     known: dict[str, Any] = {"conversation": conversation} if lease is None else facts(lease)
     where = "is not open here any more" if lease is None else f"was taken over by {named(lease)}"
-    text = f"This conversation {where}. What came after that is not stored; open it again to go on."
+    text = f"This conversation {where}. Nothing that came after that is stored. /take-over goes on with it here."
     return failure("persistence", "lease_lost", text, **known)
 
 
