@@ -8,4 +8,5 @@
   (require 'smith)
   (setq smith-command (list (expand-file-name ".venv/bin/smith" repository) "serve")))
 
+(setq inhibit-startup-screen t)
 (add-hook 'emacs-startup-hook #'smith 90)
