@@ -10,4 +10,5 @@
         ;; It would take the window from the chat.
         inhibit-startup-screen t))
 
+(setq inhibit-startup-screen t)
 (add-hook 'emacs-startup-hook #'smith 90)

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import apsw
+from msgspec import structs
 
 from smith_server.core.errors import AgentError, AgentFailure, agent_error
 from smith_server.core.events import Envelope, SessionStarted
@@ -131,7 +132,8 @@ class Journal:
         if error.code == "lease_lost":
             lost = error.data["conversation"]
             self.look_on(lost)
-            self._trouble(lost, error)
+            told = f"{error.message} What came after that is not stored."
+            self._trouble(lost, structs.replace(error, message=told))
         return [write for write in writes if write.conversation not in self._left]
 
     def _apply(self, writes: list[Write], ends: bool, connection: apsw.Connection) -> None:

@@ -39,6 +39,8 @@ async def fork(rest: str, session: Session, services: Services) -> Result:
 async def take_over(rest: str, session: Session, services: Services) -> Result:
     """Go on here with this conversation, which another process writes; it is read-only there from then on."""
     found = await services.sessions.take_over(session.id)
+    if found is session:
+        return Result("This conversation is yours already. One that is open elsewhere: /load ID, then /take-over.")
     return Result("This conversation goes on here.", {"conversation": found.id})
 
 
