@@ -18,7 +18,7 @@ from smith_server.runtime.typed import is_command, leaves, spoken
 from smith_server.tui import shm, status
 from smith_server.tui.approval import Panel
 from smith_server.tui.beside import Beside
-from smith_server.tui.blocks import draw
+from smith_server.tui.blocks import approval
 from smith_server.tui.entry import Entry, Reader
 from smith_server.tui.exchange import Exchange
 from smith_server.tui.interrupt import INTERRUPTED, Presses
@@ -51,7 +51,7 @@ class TerminalSession:
         self._panel = Panel()
         self._presses = Presses()
         self._beside = Beside(lambda error: self._talk.failed(error), self._surface.changed)
-        self._began = 0.0
+        self._began: float | None = None
         self._entry = Entry(around.history, self._completed, lambda: self._panel.typed(self._now()))
         self._reader = Reader(self._entry, bindings(self), self._surface.keyboard, self._draw)
 
@@ -89,8 +89,8 @@ class TerminalSession:
         if not self._surface.is_closed:
             self._surface.curtain.take(envelope)
             self._type_returned()
-        if self._shown.running and not was_running:
-            self._began = self._now()
+        if self._shown.running != was_running:
+            self._began = self._now() if self._shown.running else None
         self._surface.changed()
 
     def say(self, text: str, level: str = "info") -> None:
@@ -133,7 +133,7 @@ class TerminalSession:
 
     def view(self) -> None:
         if self._panel.question is not None:
-            self._page("Question", draw.plain(self._panel.question, self._surface.size.columns))
+            self._page("Question", approval.whole(self._panel.question))
 
     def move(self) -> None:
         self._panel.move()
@@ -267,7 +267,6 @@ class TerminalSession:
 
     def _live(self, width: int) -> Live:
         curtain = self._surface.curtain
-        seconds = self._now() - self._began
         return Live(
             self._exchange.transcript,
             self._panel,
@@ -275,7 +274,9 @@ class TerminalSession:
             self._entry.cursor,
             self._entry.choices,
             [text for _, text in self._shown.queue],
-            status.activity(self._shown, curtain.waiting.roles, seconds, rains=bool(curtain.shows)),
+            status.activity(
+                self._shown, curtain.waiting.roles, self._now(), began=self._began, rains=bool(curtain.shows)
+            ),
             status.bar(self._facts(), self._shown, width),
         )
 

@@ -344,6 +344,7 @@ def test_a_diff_that_has_no_room_can_be_viewed_before_it_is_answered(world: Worl
         terminal.types("v")
         terminal.sees("Question · ")
         terminal.types("G")
+        assert "y yes" not in "\n".join(terminal.screen)
         terminal.sees("    +line 59")
         terminal.types("q")
         terminal.sees("v view all")
