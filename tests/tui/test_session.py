@@ -44,6 +44,12 @@ def test_without_a_model_the_session_says_what_to_do_before_anything_is_typed(wo
         terminal.ready()
         terminal.sees("! No model to talk to.")
         terminal.sees("OPENROUTER_API_KEY")
+        terminal.sends("hello")
+        terminal.sees("✗ No model to talk to; see above.")
+        terminal.until("the prompt is typed again", lambda: "❯ hello" in terminal.screen)
+        assert terminal.text.count("OPENROUTER_API_KEY") == 1
+        terminal.presses("ctrl-c")
+        terminal.ready()
 
 
 @pytest.mark.parametrize(
@@ -209,6 +215,28 @@ def test_a_command_is_completed_with_tab_and_never_reaches_the_model(world: Worl
         terminal.presses("tab", "enter")
         terminal.sees('active_role = "orchestrator", from the next turn on.')
         terminal.sees("  orchestrator · prompt")
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown", "offered"),
+    [
+        ("/hist", "❯ /history", ""),
+        ("/config se", "❯ /config set", ""),
+        ("/config set cont", "❯ /config set context_management.", "context_management.summarize"),
+        ("/config set ", "❯ /config set", "active_role"),
+    ],
+    ids=["only candidate", "only argument", "common beginning", "nothing in common"],
+)
+def test_tab_right_behind_a_text_waits_for_what_completes_it(
+    world: World, typed: str, shown: str, offered: str
+) -> None:
+    with Terminal(world, rows=40) as terminal:
+        terminal.ready()
+        terminal.types(f"{typed}\t")
+        terminal.until(f"{shown!r} typed", lambda: shown in terminal.screen)
+        terminal.sees(offered)
+        terminal.presses("ctrl-c")
+        terminal.ready()
 
 
 def test_what_a_model_or_a_tool_says_is_never_obeyed(world: World) -> None:
