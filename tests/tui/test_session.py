@@ -52,6 +52,15 @@ def test_without_a_model_the_session_says_what_to_do_before_anything_is_typed(wo
         terminal.ready()
 
 
+def test_the_small_model_says_that_it_starts_before_anything_is_typed(world: World) -> None:
+    world.slow_small_model()
+    with Terminal(world) as terminal:
+        terminal.ready()
+        terminal.sees("i Starting the small model on this machine, which takes some seconds.")
+        terminal.presses("ctrl-d")
+        assert terminal.code() == 0
+
+
 @pytest.mark.parametrize(
     ("key", "ran", "said"),
     [("y", True, "allowed"), ("n", False, "refused"), ("a", True, "always allowed"), ("\x1b", False, "refused")],
