@@ -38,6 +38,10 @@ OVERRIDABLE = (
 )
 """What may be changed at run time, besides `models.` with any name."""
 
+_PLAIN = [name for name in OVERRIDABLE if "." not in name]
+_TABLES = dict.fromkeys(f"{name.partition('.')[0]}.*" for name in OVERRIDABLE if "." in name)
+_CHANGEABLE = f"/config changes {', '.join([*_PLAIN, *_TABLES])} and models.*."
+
 
 class Effective(Protocol):
     """The effective settings as a tree, and the layer of each value that is set."""
@@ -83,11 +87,11 @@ def valid(path: str, value: Any) -> Any:
         raise failure("schema", "invalid_setting", f"`{path}` {problem}.") from None
 
 
-def known(path: str) -> None:
-    """Raise a `schema` failure when a path may not be changed at run time."""
+def known(path: str, file: str = "") -> None:
+    """Raise a `schema` failure when a path may not be changed at run time; `file` is where the person sets it then."""
     if not is_overridable_path(path):
-        file = "config.toml in ~/.config/smith, or where SMITH_HOME says"
-        text = f"`{printable(path)}` cannot be changed with /config. Set it in the settings file: {file}."
+        where = file or "the settings file"
+        text = f"`{printable(path)}` cannot be changed with /config. Set it in {where}. {_CHANGEABLE}"
         if key_at(split(path)) is None:
             near = difflib.get_close_matches(path[:80], (key.dotted for key in all_keys()), 1)
             hint = f" Did you mean `{near[0]}`?" if near else " /config lists them."

@@ -59,6 +59,12 @@ def not_on_disk(unsaved: Sequence[OpenText], cwd: Path) -> str:
     return f"not on disk: {', '.join(names)}" if names else ""
 
 
+def without_theirs(unsaved: Sequence[OpenText], cwd: Path) -> str:
+    """The same for the person, about their own text alone, or ""."""
+    names = [shown(buffer.path, cwd) for buffer in unsaved if not buffer.own_only]
+    return f"{', '.join(names)} as on disk, without your unsaved text" if names else ""
+
+
 def after_disk(
     turn: TurnInput, changed: Sequence[Path], unsaved: Sequence[OpenText]
 ) -> tuple[FilesChanged | None, str]:

@@ -65,10 +65,12 @@ def answered(name: str, call: Call, result: ToolResult) -> ToolMessage:
 
 
 def refused(error: AgentError) -> ToolResult:
-    """A failed call as a result: the code first, then what to do about it."""
+    """A failed call as a result: the code first, then what to do about it. The person reads what the error calls
+    `brief`, where its message is advice for the model."""
     current = error.data.get("current")
     tail = f"\n\n{current}" if current else ""
-    return ToolResult(f"{error.code}: {error.message}{tail}", error.message, ok=False, code=error.code)
+    summary = str(error.data.get("brief") or error.message)
+    return ToolResult(f"{error.code}: {error.message}{tail}", summary, ok=False, code=error.code)
 
 
 def bounded(result: ToolResult, mask: Callable[[str], str]) -> ToolResult:

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from smith_server.core import buffers
 from smith_server.core.budget import Budget, refusal
-from smith_server.core.calls import answered, bounded, finished, refused, started
+from smith_server.core.calls import answered, bounded, brief, finished, refused, started
 from smith_server.core.conversation import Conversation
 from smith_server.core.editor import OpenText
 from smith_server.core.errors import AgentFailure, Cancelled, ToolRefusal, agent_error, failure
@@ -149,7 +149,8 @@ async def _pipeline(call: Call, turn: TurnInput, emit: Emit, clock: _Clock) -> T
     event, left = buffers.after_disk(turn, changed, unsaved)
     if event is not None:
         emit(event)
-    return _with_notes(result, left, buffers.not_on_disk(unsaved, turn.cwd))
+    told = _with_notes(result, left, buffers.not_on_disk(unsaved, turn.cwd))
+    return _with_summary(told, result, buffers.without_theirs(unsaved, turn.cwd))
 
 
 async def _prepare(ready: _Ready, turn: TurnInput) -> Sequence[OpenText]:
@@ -217,6 +218,13 @@ async def _ask(question: Question, turn: TurnInput) -> None:
         raise failure("policy", "nobody_to_ask", text)
     said = f" They say: {answer.feedback}" if answer.feedback else ""
     raise failure("policy", "refused", f"The user said no to this call.{said}")
+
+
+def _with_summary(told: ToolResult, before: ToolResult, more: str) -> ToolResult:
+    """`told`, with `more` for the person in the line of the call."""
+    if not more:
+        return told
+    return msgspec.structs.replace(told, summary=f"{brief(before.summary, before.content)} · {more}")
 
 
 def _with_notes(result: ToolResult, *notes: str) -> ToolResult:

@@ -58,6 +58,11 @@ def told(event: Event) -> tuple[str, str]:
             return "", ""
 
 
+def again(text: str) -> str:
+    """What was told in full before, in one line."""
+    return f"{text.partition(chr(10))[0].partition('. ')[0].rstrip('.:')}; see above."
+
+
 def elsewhere(holder: Mapping[str, Any], ways: str = "/take-over and /fork") -> str:
     """That another process writes the conversation, and what to do; `holder` as in `SessionStarted`."""
     return _ELSEWHERE.format(holder.get("face") or holder.get("host", ""), ways)

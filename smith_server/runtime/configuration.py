@@ -26,6 +26,11 @@ class Configuration:
         self.own = read(self._sources(options.places.config))
         """The person's own settings, as if there were no project."""
 
+    @property
+    def file(self) -> Path:
+        """Where the person's own settings belong."""
+        return self._options.settings_file
+
     async def open(self, database: Database) -> None:
         """Take in what was set at run time, which lies in the store."""
         self._database = database

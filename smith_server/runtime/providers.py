@@ -19,7 +19,7 @@ from smith_server.core.late import late
 from smith_server.core.ports import Emit, Provider
 from smith_server.llm.catalog import Ask, Catalog, Model, built_in_names
 from smith_server.llm.http import Connections
-from smith_server.llm.local import WEIGHTS, LocalModel
+from smith_server.llm.local import WEIGHTS, LocalModel, Served
 from smith_server.llm.presets import PRESETS, Preset, host_of, is_loopback
 from smith_server.llm.pricing import Tariff
 from smith_server.llm.provider import HttpProvider
@@ -34,6 +34,8 @@ from smith_server.runtime.provider_choice import Choice, Surroundings, choose_pr
 
 MOST_OUTPUT = 32_000
 """Tokens of one answer that are enough for anything where nobody said how many."""
+
+STARTING = "Starting the small model on this machine, which takes some seconds."
 
 _REFRESH_SECONDS = 0.3
 """So much later models are asked about: the first request of a start is not made to wait for that."""
@@ -174,14 +176,15 @@ class Providers:
             return problem.error.message
         return ""
 
-    async def warm(self, settings: Settings) -> None:
+    async def warm(self, settings: Settings, emit: Emit) -> None:
         """Load what requests need, and open the connection, before the first prompt waits for it.
 
+        What is started on this machine for that, and takes a while, is told to `emit`.
         A server on this machine is not asked: connecting to it takes no time.
         """
         if settings.defaults.provider == "scripted":
             return
-        choice = await self._choice(settings)
+        choice = await self._choice(settings, emit)
         await self._connections.prepare(choice.preset)
         await self._catalog.load()
         if not is_loopback(host_of(choice.preset.base_url)):
@@ -206,11 +209,18 @@ class Providers:
         if choice.preset.name != "local" or choice.preset.base_url:
             return choice
         self._require_installed(choice)
-        if emit is not None and not self._local.is_running:
-            emit(Notice(level="info", text="Starting the small model on this machine, which takes some seconds."))
-        served = await self._local.served()
+        served = await self._served(emit)
         here = msgspec.structs.replace(choice.preset, base_url=served.base_url)
         return msgspec.structs.replace(choice, preset=here, key=served.key)
+
+    async def _served(self, emit: Emit | None) -> Served:
+        """The model of our own; once per start it is told that it starts."""
+        try:
+            if emit is not None and not self._local.is_running:
+                self._say(STARTING, emit)
+            return await self._local.served()
+        finally:
+            self._said.discard(STARTING)
 
     def _require_installed(self, choice: Choice) -> None:
         if choice.preset.name == "local" and not choice.preset.base_url and not self._around.has_local():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from smith_server.config import secrets
 from smith_server.core.compaction import Compaction
 from smith_server.core.errors import AgentError, AgentFailure, failure, public
-from smith_server.core.events import Notice, PersistenceFailed
+from smith_server.core.events import Event, Notice, PersistenceFailed
 from smith_server.core.messages import Message
 from smith_server.core.space import Space
 from smith_server.core.todos import Todo
@@ -57,6 +57,7 @@ class Services:
         self.library = stage.library
         self.sessions = Sessions(options, stage)
         self._standings = Standings()
+        self._announced: Event | None = None
         self.bus.subscribe(self._standings.take)
 
     def start(self) -> None:
@@ -205,7 +206,10 @@ class Services:
         self._in_background(self._warm(root), "warm")
 
     def advise(self, session: Session) -> None:
-        """Say soon in an open conversation what to do, when nothing is set up that could answer there."""
+        """Say in an open conversation what is being started for it, and soon what to do, when nothing is set up that
+        could answer there."""
+        if self._announced is not None:
+            self.sessions.post(session.id, self._announced)
         self._in_background(self._advise(session), "advise")
 
     def _in_background(self, work: Coroutine[Any, Any, None], name: str) -> None:
@@ -224,7 +228,14 @@ class Services:
 
     async def _warm(self, root: Path) -> None:
         with suppress(AgentFailure):
-            await self.handles.model.warm(self.handles.config.settings(root))
+            await self.handles.model.warm(self.handles.config.settings(root), self._announce)
+        self._announced = None
+
+    def _announce(self, event: Event) -> None:
+        """Tell every conversation that is open, and those that are opened until it is over."""
+        self._announced = event
+        for session in self.sessions.all():
+            self.sessions.post(session.id, event)
 
     async def _advise(self, session: Session) -> None:
         if text := await self.handles.model.lacking(self.handles.config.settings(session.root)):

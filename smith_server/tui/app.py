@@ -18,7 +18,7 @@ from smith_server.runtime.typed import is_command, leaves, spoken
 from smith_server.tui import shm, status
 from smith_server.tui.approval import Panel
 from smith_server.tui.beside import Beside
-from smith_server.tui.blocks import draw
+from smith_server.tui.blocks import approval
 from smith_server.tui.entry import Entry, Reader
 from smith_server.tui.exchange import Exchange
 from smith_server.tui.interrupt import INTERRUPTED, Presses
@@ -138,7 +138,7 @@ class TerminalSession:
 
     def view(self) -> None:
         if self._panel.question is not None:
-            self._page("Question", draw.plain(self._panel.question, self._surface.size.columns))
+            self._page("Question", approval.whole(self._panel.question))
 
     def move(self) -> None:
         self._panel.move()
@@ -274,7 +274,6 @@ class TerminalSession:
 
     def _live(self, width: int) -> Live:
         curtain = self._surface.curtain
-        seconds = None if self._began is None else self._now() - self._began
         return Live(
             self._exchange.transcript,
             self._panel,
@@ -283,11 +282,7 @@ class TerminalSession:
             self._entry.choices,
             [text for _, text in self._shown.queue],
             status.activity(
-                self._shown,
-                curtain.waiting.roles,
-                seconds,
-                rains=bool(curtain.shows),
-                is_ours=self.session.holder is None,
+                self._shown, curtain.waiting.roles, self._now(), began=self._began, rains=bool(curtain.shows)
             ),
             status.bar(self._facts(), self._shown, width),
         )

@@ -1,10 +1,12 @@
 """The input: an editing buffer with history and completion, and a key reader that draws nothing itself."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings
@@ -26,12 +28,14 @@ class Entry:
     """What is typed. `on_typed` is told of every text that comes in, from keys or from elsewhere."""
 
     def __init__(self, history: Path | None, complete: Complete, on_typed: Callable[[], None]) -> None:
+        self._completer = LineCompleter(complete)
+        self._asking: asyncio.Future[None] | None = None
         past: History = FileHistory(str(history)) if history is not None else InMemoryHistory()
         self.buffer = Buffer(
             multiline=True,
             history=past,
             enable_history_search=True,
-            completer=LineCompleter(complete),
+            completer=self._completer,
             complete_while_typing=Condition(lambda: self.text.startswith("/")),
         )
         self.buffer.on_text_insert += lambda _: on_typed()
@@ -89,16 +93,29 @@ class Entry:
         return text
 
     def complete(self, *, back: bool = False) -> None:
-        """The next completion, or the only one."""
+        """The next completion, or the only one. Where nothing is offered yet it is waited for."""
         state = self.buffer.complete_state
-        if state is None:
-            self.buffer.start_completion(insert_common_part=True)
+        if state is None or not state.completions:
+            self._asking = asyncio.ensure_future(self._complete_soon())
         elif len(state.completions) == 1:
             self.buffer.apply_completion(state.completions[0])
         elif back:
             self.buffer.complete_previous()
         else:
             self.buffer.complete_next()
+
+    async def _complete_soon(self) -> None:
+        """Take the only candidate, or what all of them begin with, unless something else is typed meanwhile."""
+        document = self.buffer.document
+        found = [each async for each in self._completer.get_completions_async(document, CompleteEvent())]
+        if self.buffer.document != document:
+            return
+        if len(found) == 1:
+            self.buffer.apply_completion(found[0])
+        elif common := get_common_complete_suffix(document, found):
+            self.buffer.insert_text(common)
+        elif self.buffer.complete_state is None:
+            self.buffer.start_completion()
 
 
 class Reader:

@@ -10,7 +10,7 @@ from smith_server.tui.theme import Painter
 from smith_server.tui.tty import Tty
 
 _ENTER, _LEAVE = "\x1b[?1049h\x1b[H\x1b[2J", "\x1b[?1049l"
-_HELP = "q leaves · space, b: pages · g, G: begin, end · / finds, n: next"
+_HELP = "q leaves · space, b, g, G move · /, n find"
 
 
 class Pager:

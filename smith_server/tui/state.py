@@ -102,6 +102,8 @@ class Conversation:
         self._jobs: dict[str, Call] = {}
         self._last: Block | None = None
         self._prompt: str | None = None
+        self._unsent = ""
+        self._told: set[str] = set()
 
     def take(self, envelope: Envelope) -> None:
         """Take an event in; one of a child changes only what a person should see of it."""
@@ -112,7 +114,7 @@ class Conversation:
             handle(self, envelope.event)
         level, text = news.told(envelope.event)
         if text:
-            self.notice(level, text)
+            self._tell(level, text)
 
     def answer_command(self, line: str, text: str, level: str = "info") -> None:
         """Show a command of the person and what it said."""
@@ -125,6 +127,13 @@ class Conversation:
         # A failure may come as an error and again as the end of the turn.
         if not (isinstance(last, Notice) and last.text == text):
             self._add(Notice(level=level, text=text))
+
+    def _tell(self, level: str, text: str) -> None:
+        """The same for an event: several lines that were told before are told in one."""
+        is_last = isinstance(self._last, Notice) and self._last.text == text
+        self.notice(level, news.again(text) if text in self._told and not is_last else text)
+        if "\n" in text:
+            self._told.add(text)
 
     def _of_child(self, envelope: Envelope) -> None:
         call = self._jobs.get(envelope.parent) if envelope.parent else self._calls.get(envelope.call)
@@ -172,7 +181,7 @@ class Conversation:
     def _turn_started(self, event: on.TurnStarted) -> None:
         self._unqueue(event.queued, "" if event.queued else event.text)
         self.running, self.status, self.usage = True, "thinking", Usage()
-        self._prompt = event.text
+        self._prompt = self._unsent = event.text
         self._add(Prompt(text=event.text))
 
     def _queued(self, event: on.PromptQueued) -> None:
@@ -197,7 +206,7 @@ class Conversation:
     def _request_started(self, event: on.RequestStarted) -> None:
         self.model = event.model or self.model
         self.status, self.note = "thinking", ""
-        self._open = []
+        self._open, self._unsent = [], ""
 
     def _retried(self, event: on.RequestRetried) -> None:
         self.note = news.retried(event)
@@ -327,6 +336,8 @@ class Conversation:
         self._end("idle", event.usage)
 
     def _failed(self, event: on.TurnFailed) -> None:
+        if self._unsent and not self.holder:
+            self.returned.append(self._unsent)
         self._end("error", event.usage)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from smith_server.core.messages import Usage
@@ -20,6 +21,10 @@ _SAID = {
     "waiting": "waiting for your answer",
     "cancelling": "stopping",
 }
+_ELSEWHERE = {**_SAID, "tool": "working or waiting for an answer", "waiting": "waiting for an answer"}
+"""In another process, whose questions are not known here."""
+
+_SHORTEST_PLACE = 8
 _ALIAS = {role.name: role.alias for role in ROLES}
 
 
@@ -41,28 +46,30 @@ def bar(facts: Facts, conversation: Conversation, width: int) -> Text:
         parts.append(used)
     if conversation.cost:
         parts.append(in_dollars(conversation.cost))
-    parts.append(facts.place)
-    return theme.cut(Text("  " + " · ".join(filter(None, parts)), theme.DETAIL), width)
+    before = "  " + " · ".join(filter(None, parts))
+    room = width - cell_len(before) - len(" · ")
+    place = facts.place if room < _SHORTEST_PLACE else _ended(facts.place, room)
+    return theme.cut(Text(" · ".join(filter(None, (before, place))), theme.DETAIL), width)
 
 
 def activity(
-    conversation: Conversation, waiting: Sequence[str], seconds: float | None, *, rains: bool, is_ours: bool = True
+    conversation: Conversation, waiting: Sequence[str], now: float, *, began: float | None, rains: bool
 ) -> Text | None:
     """What goes on, with a sign that moves unless it rains; None when nothing does.
 
-    `seconds` since it began, None where nobody knows; what is not `is_ours` cannot be stopped from here.
+    `now` and `began` are seconds of one clock; the turn began at `began`, None when that is not known.
     """
     if not conversation.running:
         return None
     is_asked = conversation.status == "waiting"
-    sign = spinner.STILL if rains or is_asked or seconds is None else spinner.frame(seconds)
+    sign = spinner.STILL if rains or is_asked else spinner.frame(now - (began or 0.0))
     row = Text.assemble((f"{sign} ", theme.RUNNING), _said(conversation, waiting))
     for role in dict.fromkeys(waiting):
         row.highlight_words([_called(role)], theme.role_style(role))
-    if not is_asked and seconds is not None and seconds >= 1:
-        row.append(f" · {int(seconds)} s", theme.DETAIL)
-    if not is_asked and is_ours:
-        row.append(" · Esc stops", theme.DETAIL)
+    if not is_asked:
+        seconds = 0 if began is None else int(now - began)
+        clock, stops = f" · {seconds} s" if seconds else "", "" if conversation.holder else " · Esc stops"
+        row.append(f"{clock}{stops}", theme.DETAIL)
     if conversation.note:
         row.append(f" · {conversation.note}", theme.WARNING)
     return row
@@ -80,7 +87,19 @@ def _said(conversation: Conversation, waiting: Sequence[str]) -> str:
     if waiting and conversation.status not in ("waiting", "cancelling"):
         names = ", ".join(map(_called, dict.fromkeys(waiting)))
         return f"waiting for {names}"
+    if holder := conversation.holder:
+        what = _ELSEWHERE.get(conversation.status, conversation.status)
+        return f"{what} in {holder.get('face') or holder.get('host', '')}"
     return _SAID.get(conversation.status, conversation.status)
+
+
+def _ended(place: str, room: int) -> str:
+    """The end of a path in at most `room` cells: whole components where that goes."""
+    if cell_len(place) <= room:
+        return place
+    ends = (f"…{place[at:]}" for at, sign in enumerate(place) if sign == "/" and at)
+    fitting = next((end for end in ends if cell_len(end) <= room), "")
+    return fitting or f"…{set_cell_size(place[::-1], room - 1)[::-1]}"
 
 
 def _called(role: str) -> str:

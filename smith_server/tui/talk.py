@@ -69,6 +69,8 @@ class Talk:
             self.shown.notice("info", "What came before is stored and not shown here; Alt-h shows it.")
         for envelope in self._told(page):
             self.shown.take(envelope)
+        # Requests are not stored: whether a prompt of an earlier turn was ever sent is not known.
+        self.shown.returned.clear()
         self.shown.queue = [(each.id, each.text) for each in self.session.line.waiting()]
         held, self._held = self._held or [], None
         for envelope in held:

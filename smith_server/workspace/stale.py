@@ -1,4 +1,4 @@
-"""What a model is told when its edit is for a text that is no longer there. Pure."""
+"""What is told when an edit is for a text that is no longer there: to the model, and in brief to the person. Pure."""
 
 from smith_server.core.errors import ToolRefusal
 from smith_server.workspace.edits import Edit, ExactEdit, LineEdit, Rewrite
@@ -20,7 +20,9 @@ def mismatch(ground: Ground, edit: Edit, base: str | None, why: str = "") -> Too
         where = _target(edit, base if base is not None else ground.text, changes)
         advice = f"Nothing was changed. It has hash {ground.hash} now; look at the current lines and try again."
     current = around(ground.text, *where) if where else ""
-    return ToolRefusal("hash_mismatch", f"{said}. {advice}", current=current, hash=ground.hash)
+    happened = "was changed meanwhile" if base is not None else "is not as it was read"
+    brief = f"{name} {happened}; nothing was changed."
+    return ToolRefusal("hash_mismatch", f"{said}. {advice}", current=current, hash=ground.hash, brief=brief)
 
 
 def _target(edit: LineEdit | ExactEdit, base: str, changes: tuple[LineChange, ...]) -> tuple[int, int]:

@@ -20,6 +20,7 @@ class Home:
         self.root: Path = scratch.project
         self.busy = False
         self.written = 0
+        self.file: Path = scratch.own
 
     def loaded(self, root: Path) -> Loaded:
         return self.scratch.load()
@@ -121,7 +122,9 @@ async def test_one_setting_is_shown_with_its_origin(home: Home, path: str, text:
 
 async def test_a_table_is_shown_row_by_row(home: Home) -> None:
     shown = (await home.run("get sandbox")).text
-    assert shown == "sandbox.enabled = false (default)\nsandbox.network = false (default)"
+    assert shown == (
+        "sandbox.enabled = false (default; has no effect yet)\nsandbox.network = false (default; has no effect yet)"
+    )
 
 
 async def test_a_setting_that_is_not_there_is_an_error(home: Home) -> None:
@@ -169,6 +172,26 @@ async def test_what_is_refused_writes_nothing(home: Home, rest: str, code: str) 
         await home.run(rest)
     assert (caught.value.error.kind, caught.value.error.code) == ("schema", code)
     assert (home.written, home.scratch.patch) == (0, {"default_model": "m"})
+
+
+async def test_what_cannot_be_changed_here_names_the_file_and_what_can(home: Home) -> None:
+    with pytest.raises(AgentFailure) as caught:
+        await home.run("set bash.timeout 5")
+    assert caught.value.error.message == (
+        f"`bash.timeout` cannot be changed with /config. Set it in {home.scratch.own}. /config changes "
+        "default_model, index_file, active_role, tool_step_budget, empty_response_retry_max_retries, "
+        "empty_response_retry_backoff_ms, llm_config.*, context_management.* and models.*."
+    )
+
+
+async def test_a_setting_that_nothing_reads_is_marked_wherever_it_is_shown(home: Home) -> None:
+    home.scratch.own.write_text('[approval]\nask = ["bash"]\ndeny = ["read"]\n')
+    assert (await home.run("get approval.ask")).text == (
+        f'approval.ask = ["bash"] ({home.scratch.own}; has no effect yet)'
+    )
+    assert (await home.run("get approval.deny")).text == f'approval.deny = ["read"] ({home.scratch.own})'
+    page = (await home.run("")).page
+    assert '# has no effect yet:\napproval.ask = ["bash"]\napproval.deny' in page
 
 
 @pytest.mark.parametrize("rest", ["set default_model m", "unset default_model"])

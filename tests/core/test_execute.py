@@ -319,6 +319,12 @@ async def test_what_a_command_could_not_see_is_told() -> None:
     assert result.content == (
         "hi\n[not on disk: own.py (unsaved edit of this conversation), theirs.py (unsaved text of the user)]"
     )
+    assert result.summary == "hi · theirs.py as on disk, without your unsaved text"
+
+
+async def test_the_person_is_told_of_no_text_of_the_agent_alone() -> None:
+    result = await result_of(call(), command(EditorWithBuffers(OWN), "never"))
+    assert result.summary == ""
 
 
 async def test_files_changed_under_open_buffers_are_told() -> None:

@@ -317,3 +317,15 @@ async def test_a_server_that_was_started_for_what_is_not_stored_begins_anew_and_
     assert "no conversation 'nothing'" in (await client.event("notice"))["text"]
     await client.run("smith.turn", text="two")
     assert len((await conversations(client, "list"))["conversations"]) == 1
+
+
+async def test_a_chat_that_opens_while_the_small_model_starts_is_told_so(world: World) -> None:
+    world.slow_small_model()
+    client = await world.server()
+    opened = await conversations(client, "load")
+    notice = await client.event("notice")
+    assert (notice["conversation"], notice["level"], notice["text"]) == (
+        opened["conversation"],
+        "info",
+        "Starting the small model on this machine, which takes some seconds.",
+    )

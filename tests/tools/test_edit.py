@@ -93,6 +93,7 @@ async def test_a_stale_edit_is_a_result_that_lets_the_model_go_on(texts, editor,
         f"It has hash {text_hash(editor.buffers[path])} now; look at the current lines and try again.\n\n"
         "2\tline 2\n3\tline 3\n4\tline 4\n5\tline five\n6\tline 6\n7\tline 7\n8\tline 8"
     )
+    assert result.summary == "a.py was changed meanwhile; nothing was changed."
     assert "line five" in editor.buffers[path]
     assert (await call(edit, tmp_path, hash=text_hash(editor.buffers[path]), **arguments)).ok
 

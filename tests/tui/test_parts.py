@@ -18,7 +18,7 @@ from smith_server.tui.input import input_rows
 from smith_server.tui.interrupt import Presses
 from smith_server.tui.pager import Pager
 from smith_server.tui.screen import Frame, Screen
-from smith_server.tui.state import Approval, Conversation
+from smith_server.tui.state import Approval, Conversation, Status
 from smith_server.tui.status import Facts, activity, bar
 from smith_server.tui.theme import Painter, depth
 from tests.tui.far import Far
@@ -288,19 +288,58 @@ def test_the_status_line_says_what_is_known_and_drops_what_has_no_room() -> None
 
 def test_the_sign_moves_unless_it_rains_or_a_person_is_waited_for() -> None:
     conversation = Conversation()
-    assert activity(conversation, [], 0.0, rains=False) is None
+    assert activity(conversation, [], 0.0, began=None, rains=False) is None
     conversation.running, conversation.status = True, "tool"
-    moving = activity(conversation, ["worker", "explorer"], 2.35, rains=False)
-    still = activity(conversation, ["worker"], 2.35, rains=True)
+    moving = activity(conversation, ["worker", "explorer"], 12.35, began=10.0, rains=False)
+    still = activity(conversation, ["worker"], 12.35, began=10.0, rains=True)
     conversation.status = "waiting"
-    asking = activity(conversation, [], 7.0, rains=False)
-    conversation.status = "thinking"
-    theirs = activity(conversation, [], None, rains=False, is_ours=False)
-    assert theirs is not None
-    assert theirs.plain == "· thinking"
+    asking = activity(conversation, [], 17.0, began=10.0, rains=False)
     assert moving is not None
-    assert moving.plain == f"{spinner.frame(2.35)} waiting for Niobe (worker), Link (explorer) · 2 s · Esc stops"
+    assert (
+        moving.plain == f"{spinner.frame(12.35 - 10.0)} waiting for Niobe (worker), Link (explorer) · 2 s · Esc stops"
+    )
     assert still is not None
     assert still.plain == "· waiting for Niobe (worker) · 2 s · Esc stops"
     assert asking is not None
     assert asking.plain == "· waiting for your answer"
+
+
+@pytest.mark.parametrize(
+    ("status", "holder", "said"),
+    [
+        ("tool", {}, "working · Esc stops"),
+        ("tool", {"face": "Neovim"}, "working or waiting for an answer in Neovim"),
+        ("thinking", {"host": "far"}, "thinking in far"),
+    ],
+    ids=["own", "of an editor", "of another machine"],
+)
+def test_a_turn_that_began_before_it_was_seen_has_no_clock_and_esc_stops_only_an_own_one(
+    status: Status, holder: dict[str, str], said: str
+) -> None:
+    conversation = Conversation()
+    conversation.running, conversation.status, conversation.holder = True, status, holder
+    row = activity(conversation, [], 28_707.0, began=None, rains=False)
+    assert row is not None
+    assert row.plain == f"{spinner.frame(28_707.0)} {said}"
+
+
+@pytest.mark.parametrize(
+    ("place", "shown"),
+    [
+        ("/srv/new/home/shop", "/srv/new/home/shop"),
+        ("/srv/newcomer/home/shop", "…/home/shop"),
+        ("/a/very-long-name-of-a-folder", "…g-name-of-a-folder"),
+    ],
+    ids=["whole", "last components", "end of the last one"],
+)
+def test_the_status_line_keeps_the_end_of_a_folder(place: str, shown: str) -> None:
+    row = bar(Facts("m", "direct", "prompt", place), Conversation(), 43).plain
+    assert row == f"  m · direct · prompt · {shown}"
+
+
+def test_the_foot_of_a_page_has_room_for_all_that_it_says() -> None:
+    far = Far(80, 4)
+    pager = Pager(far.tty, PAINTER, "Conversation", ["line"] * 5678, at_end=True)
+    pager.draw()
+    assert far.rows()[-1] == "Conversation · 5678 of 5678 · q leaves · space, b, g, G move · /, n find"
+    far.close()

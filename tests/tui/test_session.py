@@ -47,6 +47,21 @@ def test_without_a_model_the_session_says_what_to_do_before_anything_is_typed(wo
         terminal.ready()
         terminal.sees("! No model to talk to.")
         terminal.sees("OPENROUTER_API_KEY")
+        terminal.sends("hello")
+        terminal.sees("✗ No model to talk to; see above.")
+        terminal.until("the prompt is typed again", lambda: "❯ hello" in terminal.screen)
+        assert terminal.text.count("OPENROUTER_API_KEY") == 1
+        terminal.presses("ctrl-c")
+        terminal.ready()
+
+
+def test_the_small_model_says_that_it_starts_before_anything_is_typed(world: World) -> None:
+    world.slow_small_model()
+    with Terminal(world) as terminal:
+        terminal.ready()
+        terminal.sees("i Starting the small model on this machine, which takes some seconds.")
+        terminal.presses("ctrl-d")
+        assert terminal.code() == 0
 
 
 @pytest.mark.parametrize(
@@ -214,6 +229,28 @@ def test_a_command_is_completed_with_tab_and_never_reaches_the_model(world: Worl
         terminal.sees("  orchestrator · prompt")
 
 
+@pytest.mark.parametrize(
+    ("typed", "shown", "offered"),
+    [
+        ("/hist", "❯ /history", ""),
+        ("/config se", "❯ /config set", ""),
+        ("/config set cont", "❯ /config set context_management.", "context_management.summarize"),
+        ("/config set ", "❯ /config set", "active_role"),
+    ],
+    ids=["only candidate", "only argument", "common beginning", "nothing in common"],
+)
+def test_tab_right_behind_a_text_waits_for_what_completes_it(
+    world: World, typed: str, shown: str, offered: str
+) -> None:
+    with Terminal(world, rows=40) as terminal:
+        terminal.ready()
+        terminal.types(f"{typed}\t")
+        terminal.until(f"{shown!r} typed", lambda: shown in terminal.screen)
+        terminal.sees(offered)
+        terminal.presses("ctrl-c")
+        terminal.ready()
+
+
 def test_what_a_model_or_a_tool_says_is_never_obeyed(world: World) -> None:
     evil = "\x1b]0;owned\x07\x1b[2J\x1b_Ga=T,i=9;AAAA\x1b\\\x9b31m\x08\r\u202eevil"
     world.file("evil.txt", evil + "\n")
@@ -347,6 +384,7 @@ def test_a_diff_that_has_no_room_can_be_viewed_before_it_is_answered(world: Worl
         terminal.types("v")
         terminal.sees("Question · ")
         terminal.types("G")
+        assert "y yes" not in "\n".join(terminal.screen)
         terminal.sees("    +line 59")
         terminal.types("q")
         terminal.sees("v view all")

@@ -29,7 +29,11 @@ class Work(Protocol):
 
 
 class Configured(Protocol):
-    """Who holds the settings of a project and the patch of what was changed at run time."""
+    """Who holds the settings of a project and the patch of what was changed at run time. `file` is where the person's
+    own settings belong."""
+
+    @property
+    def file(self) -> Path: ...
 
     def loaded(self, root: Path) -> Loaded:
         """The settings as the next turn of that project sees them, the patch included."""
@@ -51,7 +55,7 @@ async def config(rest: str, session: Work, services: Configured) -> Result:
         raise failure("schema", "invalid_arguments", USAGE)
     if word == "get":
         return _get(path, services.loaded(session.root))
-    overrides.known(path)
+    overrides.known(path, str(services.file))
     if session.busy:
         raise failure("policy", "turn_active", "A turn is running. Cancel it first.")
     if word == "set":
@@ -71,8 +75,7 @@ async def _set(path: str, text: str, root: Path, services: Configured) -> Result
     loaded = services.loaded(root)
     told = secrets.shown(overrides.split(path), value)
     lines = [f"{path} = {settings.told(told)}, from the next turn on.", *overrides.shadows(path, PATCH, loaded)]
-    key = key_at(overrides.split(path))
-    lines += [] if key is None or key.has_effect else ["Nothing in this version reads it."]
+    lines += ["Nothing in this version reads it."] if settings.is_unread(overrides.split(path)) else []
     return Result("\n".join(lines), {"path": path, "value": told})
 
 
@@ -105,7 +108,9 @@ def _standing(path: str, loaded: Loaded) -> str:
 
 
 def _with_origin(place: tuple[str, ...], loaded: Loaded) -> str:
-    return f"{settings.assigned(place, get(loaded.tree, place))} ({settings.origin('.'.join(place), loaded)})"
+    origin = settings.origin(".".join(place), loaded)
+    said = f"{origin}; {settings.UNREAD}" if settings.is_unread(place) else origin
+    return f"{settings.assigned(place, get(loaded.tree, place))} ({said})"
 
 
 def _everything(loaded: Loaded, patch: Mapping[str, Any]) -> Result:

@@ -21,13 +21,12 @@ def plain(block: Approval, width: int) -> list[str]:
     """The question, or the answer that it got."""
     if block.decision:
         return [_answer(block, width)]
-    event = block.event
-    return [
-        _head(block),
-        *_details(block),
-        *diff.plain(event.diff, _LIMIT),
-        f"{label.INDENT}{CHOICES}",
-    ]
+    return [*whole(block), f"{label.INDENT}{CHOICES}"]
+
+
+def whole(block: Approval) -> list[str]:
+    """The question without the keys that answer it."""
+    return [_head(block), *_details(block), *diff.plain(block.event.diff, _LIMIT)]
 
 
 def rows(block: Approval, width: int) -> list[Text]:
