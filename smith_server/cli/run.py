@@ -14,7 +14,7 @@ from smith_server.cli.signals import ENDING, Stop
 from smith_server.cli.spent import Spent
 from smith_server.cli.start import begun, here, opened, options_from
 from smith_server.cli.streams import EXHAUSTED, FAILED, INTERRUPTED, OVERSPENT, REFUSED, Output, leave
-from smith_server.config.layers import unenforced
+from smith_server.config.layers import relied_on
 from smith_server.core.editor import Editor
 from smith_server.core.errors import AgentFailure, failure
 from smith_server.core.late import late
@@ -123,9 +123,7 @@ class Run:
     def _refuse_unsafe(self, services: Services) -> None:
         """Nobody is there to be asked about each call, as settings that cannot be read demand."""
         found = services.handles.config.loaded(here(project=True))
-        # In the mode `prompt` calls that rules forbid are refused anyway; a sandbox that is not there is an error.
-        relied_on = found.settings.approval.mode == "auto" or found.settings.sandbox.enabled
-        if relied_on and (missing := unenforced(found)):
+        if missing := relied_on(found):
             for text in missing:
                 self._output.note(f"smith: {text}")
             text = "Nothing was run: what these settings forbid would not be kept from happening. Take them out to run."

@@ -86,7 +86,8 @@ def valid(path: str, value: Any) -> Any:
 def known(path: str) -> None:
     """Raise a `schema` failure when a path may not be changed at run time."""
     if not is_overridable_path(path):
-        text = f"`{printable(path)}` cannot be changed with /config. Set it in the settings file."
+        file = "config.toml in ~/.config/smith, or where SMITH_HOME says"
+        text = f"`{printable(path)}` cannot be changed with /config. Set it in the settings file: {file}."
         if key_at(split(path)) is None:
             near = difflib.get_close_matches(path[:80], (key.dotted for key in all_keys()), 1)
             hint = f" Did you mean `{near[0]}`?" if near else " /config lists them."

@@ -51,7 +51,7 @@ class TerminalSession:
         self._panel = Panel()
         self._presses = Presses()
         self._beside = Beside(lambda error: self._talk.failed(error), self._surface.changed)
-        self._began = 0.0
+        self._began: float | None = None
         self._entry = Entry(around.history, self._completed, lambda: self._panel.typed(self._now()))
         self._reader = Reader(self._entry, bindings(self), self._surface.keyboard, self._draw)
 
@@ -89,8 +89,8 @@ class TerminalSession:
         if not self._surface.is_closed:
             self._surface.curtain.take(envelope)
             self._type_returned()
-        if self._shown.running and not was_running:
-            self._began = self._now()
+        if self._shown.running != was_running:
+            self._began = self._now() if self._shown.running else None
         self._surface.changed()
 
     def say(self, text: str, level: str = "info") -> None:
@@ -274,7 +274,7 @@ class TerminalSession:
 
     def _live(self, width: int) -> Live:
         curtain = self._surface.curtain
-        seconds = self._now() - self._began
+        seconds = None if self._began is None else self._now() - self._began
         return Live(
             self._exchange.transcript,
             self._panel,
@@ -282,7 +282,13 @@ class TerminalSession:
             self._entry.cursor,
             self._entry.choices,
             [text for _, text in self._shown.queue],
-            status.activity(self._shown, curtain.waiting.roles, seconds, rains=bool(curtain.shows)),
+            status.activity(
+                self._shown,
+                curtain.waiting.roles,
+                seconds,
+                rains=bool(curtain.shows),
+                is_ours=self.session.holder is None,
+            ),
             status.bar(self._facts(), self._shown, width),
         )
 

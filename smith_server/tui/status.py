@@ -45,17 +45,24 @@ def bar(facts: Facts, conversation: Conversation, width: int) -> Text:
     return theme.cut(Text("  " + " · ".join(filter(None, parts)), theme.DETAIL), width)
 
 
-def activity(conversation: Conversation, waiting: Sequence[str], seconds: float, *, rains: bool) -> Text | None:
-    """What goes on, with a sign that moves unless it rains; None when nothing does."""
+def activity(
+    conversation: Conversation, waiting: Sequence[str], seconds: float | None, *, rains: bool, is_ours: bool = True
+) -> Text | None:
+    """What goes on, with a sign that moves unless it rains; None when nothing does.
+
+    `seconds` since it began, None where nobody knows; what is not `is_ours` cannot be stopped from here.
+    """
     if not conversation.running:
         return None
     is_asked = conversation.status == "waiting"
-    sign = spinner.STILL if rains or is_asked else spinner.frame(seconds)
+    sign = spinner.STILL if rains or is_asked or seconds is None else spinner.frame(seconds)
     row = Text.assemble((f"{sign} ", theme.RUNNING), _said(conversation, waiting))
     for role in dict.fromkeys(waiting):
         row.highlight_words([_called(role)], theme.role_style(role))
-    if not is_asked:
-        row.append(f" · {int(seconds)} s · Esc stops" if seconds >= 1 else " · Esc stops", theme.DETAIL)
+    if not is_asked and seconds is not None and seconds >= 1:
+        row.append(f" · {int(seconds)} s", theme.DETAIL)
+    if not is_asked and is_ours:
+        row.append(" · Esc stops", theme.DETAIL)
     if conversation.note:
         row.append(f" · {conversation.note}", theme.WARNING)
     return row

@@ -19,7 +19,6 @@ from smith_server.tui.state import Conversation, folded
 _SHOWN_MESSAGES = 20
 _ALL_MESSAGES = 1 << 30
 _WIDTH = 80
-_WAYS = "/take-over and /fork"
 _TOLD_ONCE = Notice | ErrorReported | PersistenceFailed
 """They are not stored, and so no part of what is replayed."""
 
@@ -92,9 +91,8 @@ class Talk:
             self.session.approvals.answer(question, decision)
 
     def failed(self, error: AgentError) -> None:
-        """Show what went wrong, with the way out where there is one."""
-        ways = f" {_WAYS} do that." if error.code == "read_only" else ""
-        self.shown.notice("error", f"{error.message}{ways}")
+        """Show what went wrong."""
+        self.shown.notice("error", error.message)
 
     def answered(self, line: str, result: Result) -> None:
         """Show what a command line said, but for pages."""

@@ -294,6 +294,10 @@ def test_the_sign_moves_unless_it_rains_or_a_person_is_waited_for() -> None:
     still = activity(conversation, ["worker"], 2.35, rains=True)
     conversation.status = "waiting"
     asking = activity(conversation, [], 7.0, rains=False)
+    conversation.status = "thinking"
+    theirs = activity(conversation, [], None, rains=False, is_ours=False)
+    assert theirs is not None
+    assert theirs.plain == "· thinking"
     assert moving is not None
     assert moving.plain == f"{spinner.frame(2.35)} waiting for Niobe (worker), Link (explorer) · 2 s · Esc stops"
     assert still is not None

@@ -37,7 +37,7 @@ async def test_what_an_editor_has_taken_over_is_read_only_follows_and_can_be_gon
             "! This conversation is open elsewhere (editor) and is shown read-only; /take-over and /fork go on"
         )
         terminal.sees("✗ This conversation is open in editor (process")
-        terminal.sees("/take-over and /fork do that.")
+        terminal.sees("/fork in a copy.")
         terminal.sees("❯ mine")
         assert any(row.startswith(READ_ONLY) for row in terminal.screen)
         await client.run("smith.turn", text="from the editor", conversation=name)
