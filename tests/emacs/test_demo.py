@@ -6,6 +6,7 @@ import pty
 import runpy
 import struct
 import subprocess
+import sys
 import termios
 import threading
 from pathlib import Path
@@ -22,13 +23,10 @@ pytestmark = pytest.mark.emacs
 DEMO = REPOSITORY / "tools" / "demo"
 
 
-def test_the_first_scene_is_on_the_screen_when_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(DEMO))
-    command = runpy.run_path(str(DEMO / "emacs.py"))["command"]
-    ready = tmp_path / "ready"
-    words, variables = command(lisp.find_emacs(), tmp_path, ready)
+def sized(words: list[str], environ: dict[str, str], folder: Path, rows: int, columns: int, done: Path) -> None:
+    """Run an Emacs on a terminal of that size until the file `done` is there."""
     outer, inner = pty.openpty()
-    fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def read() -> None:
         try:
@@ -37,18 +35,56 @@ def test_the_first_scene_is_on_the_screen_when_it_says_so(tmp_path: Path, monkey
         except OSError:
             return
 
-    environ = {**variables, "PYTHONPATH": str(REPOSITORY), "LANG": "C.UTF-8"}
     process = subprocess.Popen(
-        words, env=environ, stdin=inner, stdout=inner, stderr=inner, cwd=tmp_path, preexec_fn=own_terminal
+        words, env=environ, stdin=inner, stdout=inner, stderr=inner, cwd=folder, preexec_fn=own_terminal
     )
     os.close(inner)
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
     try:
-        until(ready.exists)
-        assert "CURRENCY" not in (tmp_path / "shop" / "prices.py").read_text()
+        until(done.exists)
     finally:
         process.kill()
         process.wait()
         reader.join()
         os.close(outer)
+
+
+def when(condition: str, done: Path) -> list[str]:
+    """What lets Emacs make `done` as soon as that is so while it waits for keys."""
+    make = f'(write-region "" nil "{done}" nil (quote silent))'
+    return ["--eval", f"(run-with-idle-timer 0.2 t (lambda () (when {condition} {make})))"]
+
+
+def demo(folder: Path, monkeypatch: pytest.MonkeyPatch, ready: Path | None = None) -> tuple[list[str], dict[str, str]]:
+    monkeypatch.syspath_prepend(str(DEMO))
+    words, variables = runpy.run_path(str(DEMO / "emacs.py"))["command"](lisp.find_emacs(), folder, ready)
+    return words, {**variables, "PYTHONPATH": str(REPOSITORY), "LANG": "C.UTF-8"}
+
+
+def test_the_first_scene_is_on_the_screen_when_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ready = tmp_path / "ready"
+    sized(*demo(tmp_path, monkeypatch, ready), tmp_path, 40, 120, ready)
+    assert "CURRENCY" not in (tmp_path / "shop" / "prices.py").read_text()
+
+
+def test_the_line_that_will_be_edited_is_in_sight_on_a_small_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words, environ = demo(tmp_path, monkeypatch)
+    line = '(with-current-buffer "prices.py" (save-excursion (goto-char (point-max)) (forward-line -1) (point)))'
+    window = '(get-buffer-window "prices.py")'
+    chat = "(seq-some #'smith-chat-get (smith-session-all))"
+    seen = f"(and (> (length (window-list)) 1) {chat} (pos-visible-in-window-p {line} {window}))"
+    done = tmp_path / "done"
+    sized([*words, *when(seen, done)], environ, tmp_path, 24, 80, done)
+
+
+def test_the_chat_stays_in_an_emacs_without_a_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, environ = demo(tmp_path, monkeypatch)
+    done = tmp_path / "done"
+    shown = "(and smith-session--all (get-buffer-window (smith-chat-get (cdar smith-session--all))))"
+    words = [lisp.find_emacs(), "-Q", "-nw", "-l", str(REPOSITORY / "tools" / "try.el")]
+    words += ["--eval", f'(setq smith-command (list "{sys.executable}" "-m" "smith_server" "serve"))']
+    splash = '(get-buffer-window "*GNU Emacs*")'
+    sized([*words, *when(f"(and {shown} (not {splash}))", done)], environ, tmp_path, 24, 80, done)

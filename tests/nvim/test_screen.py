@@ -161,6 +161,17 @@ def test_the_empty_prompt_of_a_resumed_chat_says_how_to_send_stop_and_get_help_w
     sees(editor, told)
 
 
+def test_a_notice_in_a_narrow_window_breaks_between_words_alone(
+    editor: TestEditor, server: TestServer, chat: int
+) -> None:
+    editor.nvim.command("33wincmd |")
+    turn(server, "go")
+    server.event("notice", level="info", text="Somebody has it; then there is /take-over that goes on.")
+    assert until(
+        lambda: editor.lines(chat)[2:5] == ["i Somebody has it; then there is", "  /take-over that goes on.", ""]
+    )
+
+
 def test_when_text_goes_away_its_rows_are_filled_from_above(editor: TestEditor, server: TestServer, chat: int) -> None:
     turn(server, "go")
     server.event("llm_output_delta", message="m1", text="".join(f"a{i}\n" for i in range(60)))

@@ -28,17 +28,17 @@ def errand(folder: Path, variables: Mapping[str, str], visible: bool) -> list[st
         session.wait_for("Enter sends")
         session.keys(f"{PROMPT}\r")
         session.wait_for(WAITS)
-        check("while the explorer waits, the session says whom it waits for", True)
+        check("while the explorer works, you see whom the agent waits for", True)
         session.wait_for("explorer: read prices.py")
-        check("what the explorer does is shown in the line of its call", True)
+        check("you see what the explorer does", True)
         session.wait_for(FOUND)
         session.wait_for("does not round.")
-        check("its report is one line, and the answer follows", FOUND in session.text)
+        check("it reports in one line, and the answer follows", FOUND in session.text)
         if session.has_rained:
             told.append("  seen: it rained behind the text")
         time.sleep(2 if visible else 0)
         session.keys("\x04")
-        check("Ctrl-D leaves with a word on how to go on", session.code() == 0 and "smith chat -c" in session.text)
+        check("Ctrl-D leaves and says how to go on later", session.code() == 0 and "smith chat -c" in session.text)
     finally:
         session.close()
     return told

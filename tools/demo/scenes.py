@@ -33,7 +33,7 @@ class Story:
                 f"it is not so that {text}. The buffer was:\n{self.nvim.text()}\nThe chat was:\n{self.nvim.chat()}"
             )
         self._tell(f"  checked: {text}")
-        self.nvim.caption(f"checked: {text}", 1.5)
+        self.nvim.caption(f"✓ {text}", 1.5)
 
     def _tell(self, line: str) -> None:
         self.told.append(line)
@@ -60,22 +60,24 @@ def unsaved_text(story: Story) -> None:
     story.ask("name the currency in the receipt")
     story.nvim.wait_for_chat("May I run")
     chat = story.nvim.chat()
-    story.check("the model's read shows the unsaved line", any(TYPED in line for line in _after(chat, "read")))
-    story.check("the file on disk is as it was", story.nvim.file.read_bytes() == story.on_disk)
+    story.check("the agent sees the line that you have not saved", any(TYPED in line for line in _after(chat, "read")))
+    story.check("the file on disk has not changed", story.nvim.file.read_bytes() == story.on_disk)
 
 
 def guarded_edit(story: Story) -> None:
     """The edit that the model asked for is allowed and lands in the unsaved buffer."""
     story.title("You allow the edit; it lands in your unsaved buffer.")
     story.go_to_file()
+    story.nvim.keys("Gzz")
+    wait("the line is in sight", lambda: story.nvim.lua("return demo.place()")[0] > 20)
     before, place = story.nvim.text(), story.nvim.lua("return demo.place()")
     story.nvim.keys(":Smith yes<CR>")
     story.nvim.wait_for_chat("Nothing was saved")
     edited = story.nvim.text()
-    story.check("the edit is in the buffer, beside the unsaved line", EDITED in edited and TYPED in edited)
-    story.check("cursor and view are where they were", story.nvim.lua("return demo.place()") == place)
-    story.check("the buffer is still unsaved", story.nvim.lua("return demo.is_modified(...)", str(story.nvim.file)))
-    story.check("the file on disk is as it was", story.nvim.file.read_bytes() == story.on_disk)
+    story.check("the edit is in your buffer, next to your own line", EDITED in edited and TYPED in edited)
+    story.check("your cursor and your view have not moved", story.nvim.lua("return demo.place()") == place)
+    story.check("nothing was saved for you", story.nvim.lua("return demo.is_modified(...)", str(story.nvim.file)))
+    story.check("the file on disk has not changed", story.nvim.file.read_bytes() == story.on_disk)
     story.nvim.keys("u")
     wait("one undo takes the edit back and nothing else", lambda: story.nvim.text() == before)
     story.check("one undo takes the edit back and nothing else", True)
@@ -89,15 +91,15 @@ def stale_edit(story: Story) -> None:
     story.ask("discounted should be a whole number")
     story.nvim.wait_for_chat("May I run")
     story.go_to_file()
-    story.nvim.keys("gg/percent \\/ 100$<CR>A  # exact<Esc>")
+    story.nvim.keys("gg/percent \\/ 100$<CR>zzA  # exact<Esc>")
     wait("the line is changed", lambda: THEIRS in story.nvim.text())
     typed = story.nvim.text()
     story.nvim.keys(":Smith yes<CR>")
     story.nvim.wait_for_chat("nothing of mine was applied")
     chat = story.nvim.chat()
-    story.check("the edit is refused: the text is not the one that was read", "✗ replace prices.py" in chat)
+    story.check("the edit is refused: the line is not the one that the agent read", "✗ replace prices.py" in chat)
     story.check("your text is untouched", story.nvim.text() == typed)
-    story.check("the model was told the line as it is now", any(THEIRS in line for line in _after(chat, "✗ replace")))
+    story.check("the agent is shown your line as it is now", any(THEIRS in line for line in _after(chat, "✗ replace")))
 
 
 def cancel(story: Story) -> None:
@@ -111,11 +113,11 @@ def cancel(story: Story) -> None:
     began = time.monotonic()
     story.nvim.keys("<C-c>")
     wait("the turn has ended", lambda: not story.nvim.lua("return demo.is_running()"), 5)
-    story.check("the turn ended within a second", time.monotonic() - began < 1.0)
-    story.check("no process of the command is left", not _lives(int(process[1])))
+    story.check("everything stopped within a second", time.monotonic() - began < 1.0)
+    story.check("nothing of the command runs any more", not _lives(int(process[1])))
     story.ask("are you still there")
     story.nvim.wait_for_chat("I am still here")
-    story.check("the next turn works", True)
+    story.check("the next question is answered", True)
 
 
 SCENES: tuple[Callable[[Story], None], ...] = (unsaved_text, guarded_edit, stale_edit, cancel)

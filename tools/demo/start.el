@@ -50,8 +50,15 @@
   (redisplay t)
   (write-region "" nil (getenv "SMITH_DEMO_READY") nil 'silent))
 
+(defun demo-show-place ()
+  "Go to the line that will be edited, for it to stay in sight beside the chat."
+  (goto-char (point-max))
+  (forward-line -1)
+  (recenter))
+
 (add-hook 'emacs-startup-hook
           (lambda ()
             (if (getenv "SMITH_DEMO_READY")
                 (demo-play)
+              (demo-show-place)
               (smith))))

@@ -11,7 +11,7 @@ function M.prepare()
   end
 end
 
---- Opens the page at `tag`, below everything else: the chat keeps its rows as far as there is room for both.
+--- Opens the page at `tag`, in the lower half: the chat keeps the upper one.
 ---@param tag string
 function M.open(tag)
   M.prepare()
