@@ -324,8 +324,8 @@ def test_a_turn_that_began_before_it_was_seen_has_no_clock_and_esc_stops_only_an
 @pytest.mark.parametrize(
     ("place", "shown"),
     [
-        ("/work/new/home/shop", "/work/new/home/shop"),
-        ("/work/newcomer/home/shop", "…/home/shop"),
+        ("/site/new/home/shop", "/site/new/home/shop"),
+        ("/site/newcomer/home/shop", "…/home/shop"),
         ("/a/very-long-name-of-a-folder", "…g-name-of-a-folder"),
     ],
     ids=["whole", "last components", "end of the last one"],
