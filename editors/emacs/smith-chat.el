@@ -100,6 +100,7 @@ Whatever else you type above the rule goes to the prompt.
 \\{smith-chat-mode-map}"
   (setq-local word-wrap t
               truncate-lines nil
+              truncate-partial-width-windows nil
               scroll-conservatively 101
               scroll-margin 0
               require-final-newline nil

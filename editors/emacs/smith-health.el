@@ -108,6 +108,9 @@
         (inhibit-read-only t))
     (with-current-buffer buffer
       (special-mode)
+      (setq-local word-wrap t
+                  truncate-lines nil
+                  truncate-partial-width-windows nil)
       (erase-buffer)
       (insert (smith-health--emacs) (smith-health--program)
               (mapconcat #'smith-health--connection (smith-session-all) ""))

@@ -15,7 +15,8 @@
 (define-derived-mode smith-pager-mode special-mode "Smith-Page"
   "Major mode for a long text of the agent."
   (setq-local word-wrap t
-              truncate-lines nil))
+              truncate-lines nil
+              truncate-partial-width-windows nil))
 
 (defun smith-pager-open (page)
   "Show PAGE, a plist with title, format and content."

@@ -4,8 +4,8 @@
 
 ;;; Commentary:
 
-;; Puts the columns of tables under each other.  Code is left alone, and the
-;; number of lines stays.
+;; Puts the columns of tables under each other.  Code is left alone, and what is
+;; indented, for that may be code too.  The number of lines stays.
 ;;
 ;; Requires `smith-markdown' of this package, and must not require more.
 
@@ -21,13 +21,13 @@
 
 (defun smith-table-aligned (text)
   "Return TEXT with its tables aligned, nil if there is nothing to do."
-  (when (string-match-p "^[ \t]*|" text)
+  (when (string-match-p "^|" text)
     (with-temp-buffer
       (insert text)
       (goto-char (point-min))
       (let ((fence nil))
         (while (not (eobp))
-          (if (and (not fence) (looking-at-p "[ \t]*|"))
+          (if (and (not fence) (looking-at-p "|"))
               (smith-table--pass)
             (setq fence (smith-markdown-fence-after fence))
             (forward-line))))
@@ -38,7 +38,7 @@
   "Align the rows from this line on, if they are a table, and go behind them."
   (let ((beg (point))
         (lines nil))
-    (while (and (not (eobp)) (looking-at-p "[ \t]*|"))
+    (while (and (not (eobp)) (looking-at-p "|"))
       (push (buffer-substring (point) (line-end-position)) lines)
       (forward-line))
     (setq lines (nreverse lines))

@@ -1,7 +1,7 @@
 """The words of the command line: which command is meant, and its flags. Imports nothing of the program."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NoReturn
 
 from smith_server import __version__
@@ -15,20 +15,27 @@ _HEADLESS = frozenset({"--json", "-y", "--yes", "--auto-approve"})
 _WITH_VALUE = frozenset({"-m", "--model", "-p", "--provider", "--config", "--max-budget-usd", "--resume"})
 
 
-def parse(words: Sequence[str]) -> argparse.Namespace:
-    """The command (`command`) and its flags. Exits with 0 after help or version, with 1 for what cannot be meant."""
+def _nothing() -> str:
+    return ""
+
+
+def parse(words: Sequence[str], piped: Callable[[], str] = _nothing) -> argparse.Namespace:
+    """The command (`command`) and its flags. Exits with 0 after help or version, with 1 for what cannot be meant.
+
+    `piped` gives the prompt of a `run` that names none, or `-`.
+    """
     options, prompt = _parted(words)
     at = _first_word(options)
     if at is None:
         if _ABOUT & set(options):
             _about().parse_args(options)
         is_headless = prompt is not None or _HEADLESS & set(options)
-        return _parsed("run" if is_headless else "chat", options, prompt or ())
+        return _parsed("run" if is_headless else "chat", options, prompt or (), piped)
     if len(options[at].split()) != 1:
-        return _parsed("run", options, prompt or ())
+        return _parsed("run", options, prompt or (), piped)
     if options[at] not in COMMANDS:
         _about().error(_unknown(options[at], [*options[at + 1 :], *(prompt or ())]))
-    return _parsed(options[at], [*options[:at], *options[at + 1 :]], prompt or ())
+    return _parsed(options[at], [*options[:at], *options[at + 1 :]], prompt or (), piped)
 
 
 def _parted(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
@@ -53,19 +60,34 @@ def _is_flag(word: str) -> bool:
     return word.startswith("-") and len(word.partition("=")[0].split()) == 1
 
 
-def _parsed(command: str, options: Sequence[str], prompt: Sequence[str]) -> argparse.Namespace:
+def _parsed(
+    command: str, options: Sequence[str], prompt: Sequence[str], piped: Callable[[], str]
+) -> argparse.Namespace:
     parser = COMMANDS[command]()
     if not _ABOUT & set(options):
         # It would be put together for errors, and ours do not show it.
         parser.usage = ""
-    found = parser.parse_intermixed_args(options)
+    found, strange = parser.parse_known_intermixed_args(options)
+    if strange:
+        parser.error(_strange(strange, command, parser.flags))
     found.command = command
+    if command == "run" and not prompt and found.prompt in ([], ["-"]):
+        found.prompt = [piped()]
     found.prompt = " ".join([*found.prompt, *prompt])
     if command != "run" and found.prompt:
         parser.error(f"`smith {command}` takes no prompt; smith run does")
     if command == "run" and not found.prompt.strip():
-        parser.error('there is no prompt. Say what to do: smith run "fix the tests"')
+        parser.error('there is no prompt. Say what to do: smith run "fix the tests", or send it on standard input')
     return found
+
+
+def _strange(words: Sequence[str], command: str, flags: Iterable[str]) -> str:
+    """What is said of words that are no flags of a command."""
+    import difflib
+
+    near = difflib.get_close_matches(words[0].partition("=")[0], flags, 1)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    return f"unrecognized arguments: {' '.join(words)}.{hint} `smith {command} --help` lists the flags"
 
 
 def _unknown(word: str, rest: Sequence[str]) -> str:
@@ -82,6 +104,11 @@ class _Parser(argparse.ArgumentParser):
     """Its help is a written page: what argparse makes of flags is no help to read."""
 
     page = ""
+
+    @property
+    def flags(self) -> Iterable[str]:
+        """Every spelling of every flag."""
+        return self._option_string_actions
 
     def format_help(self) -> str:
         from smith_server.cli.pages import page
@@ -145,7 +172,7 @@ def _with_talk(parser: _Parser) -> _Parser:
 
 def _id(text: str) -> str:
     if not text.strip():
-        raise argparse.ArgumentTypeError("an id is not empty; /history lists them")
+        raise argparse.ArgumentTypeError("an id is not empty; `smith run /history` lists them")
     return text.strip()
 
 

@@ -3,7 +3,6 @@
 import argparse
 import os
 import sys
-import termios
 from pathlib import Path
 from typing import TextIO
 
@@ -36,7 +35,7 @@ class _Drawn:
     def __init__(self, words: argparse.Namespace, answers: TextIO) -> None:
         self._words = words
         self._answers = answers
-        self._modes = termios.tcgetattr(0)
+        self._leaves = False
         self._face: TerminalSession | None = None
         self._options = options_from(words, resume=words.resume or None)
 
@@ -70,7 +69,8 @@ class _Drawn:
             face.say(text.removeprefix("smith: ").capitalize())
         services.warm(session.root)
         services.advise(session)
-        await face.run()
+        if not self._leaves:
+            await face.run()
         return face
 
     def _around(self) -> Surroundings:
@@ -80,10 +80,10 @@ class _Drawn:
     def _put_back(self) -> None:
         """The terminal as it was, when there is no time for anything else."""
         if self._face is not None:
-            self._face.abandon()
-        termios.tcsetattr(0, termios.TCSANOW, self._modes)
+            self._face.abandon_at_once()
 
     def _leave(self) -> None:
+        self._leaves = True
         if self._face is not None:
             self._face.leave()
 

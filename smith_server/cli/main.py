@@ -33,7 +33,7 @@ def _run(words: list[str]) -> int:
     from smith_server.cli.arguments import parse
     from smith_server.cli.streams import take_stdout
 
-    options = parse(words)
+    options = parse(words, _piped)
     match options.command:
         case "serve":
             from smith_server.cli.serve import serve
@@ -54,3 +54,14 @@ def _run(words: list[str]) -> int:
             from smith_server.cli.chat import chat
 
             return chat(options, answers)
+
+
+def _piped() -> str:
+    from smith_server.cli.piped import piped
+    from smith_server.core.errors import AgentFailure
+
+    try:
+        return piped()
+    except AgentFailure as problem:
+        # Ends with 1, the text on standard error.
+        raise SystemExit(f"smith: {problem.error.message}") from None

@@ -24,7 +24,8 @@ smith COMMAND --help tells more of run, chat, serve and models."""
 _RUN = """\
 Run one prompt without asking anybody, and print the answer. What is printed
 beside it goes to standard error. All words behind -- belong to the prompt. A
-prompt that begins with / is a command, such as /help or /config."""
+prompt that begins with / is a command, such as /help or /config. Without a
+prompt, or with - in its place, it is read from standard input."""
 
 _CHAT = """\
 Talk in this terminal. Esc or Ctrl-C stops a turn, Ctrl-D leaves; /help lists
@@ -42,7 +43,7 @@ Rows = Mapping[str, str]
 
 _CONVERSATION: Rows = {
     "-c, --continue": "go on with the last conversation of this project",
-    "--resume ID": "go on with this one; the begin of its id is enough\n(/history lists them)",
+    "--resume ID": "go on with this one; the begin of its id is enough\n(`smith run /history` lists them)",
 }
 _TURNS: Rows = {
     "--max-budget-usd USD": "stop once the conversation has cost that much",
@@ -77,13 +78,23 @@ _FLAGS: Mapping[str, Mapping[str, Rows]] = {
 }
 _WIDTH = 24
 
-_EXIT_CODES: Rows = {
-    "0": "done",
-    "1": "failed, or the settings or the call were wrong",
-    "2": "the limit of costs is reached",
-    "3": "finished, but calls were refused: nobody was asked",
-    "4": "tool_step_budget is used up",
-    "130": "interrupted",
+_EXIT_CODES: Mapping[str, Rows] = {
+    "run": {
+        "0": "done",
+        "1": "failed, or the settings or the call were wrong",
+        "2": "the limit of costs is reached",
+        "3": "finished, but calls were refused: nobody was asked",
+        "4": "tool_step_budget is used up",
+        "130": "interrupted",
+    },
+    "chat": {
+        "0": "you left",
+        "1": "failed, or the settings or the call were wrong",
+        "130": "you left with Ctrl-C",
+        "else": "with lines from a pipe, the exit code of the last one\n(as smith run --help lists them)",
+    },
+    "serve": {"0": "the editor shut it down", "1": "failed, or the editor was gone or left without a word"},
+    "models": {"0": "done", "1": "failed, or the settings or the call were wrong"},
 }
 _VARIABLES: Rows = {
     "OPENROUTER_API_KEY": "a key; the first of these that is set chooses the\nprovider",
@@ -105,8 +116,7 @@ def page(command: str) -> str:
     """The page of a command, "" for that of the program itself."""
     parts = [_ABOUT] if not command else [f"usage: {_TITLES[command]}", _TEXTS[command]]
     parts += [_part(head, rows) for head, rows in _FLAGS[command].items()]
-    if command in ("", "run", "chat"):
-        parts.append(_part("exit codes", _EXIT_CODES))
+    parts.append(_part("exit codes" if command else "exit codes of run", _EXIT_CODES[command or "run"]))
     parts.append(_part("environment", _VARIABLES))
     return "\n\n".join(parts) + "\n"
 

@@ -14,7 +14,7 @@ from smith_server.cli.signals import ENDING, Stop
 from smith_server.cli.spent import Spent
 from smith_server.cli.start import begun, here, opened, options_from
 from smith_server.cli.streams import EXHAUSTED, FAILED, INTERRUPTED, OVERSPENT, REFUSED, Output, leave
-from smith_server.config.layers import unenforced
+from smith_server.config.layers import relied_on
 from smith_server.core.editor import Editor
 from smith_server.core.errors import AgentFailure, failure
 from smith_server.core.late import late
@@ -88,7 +88,7 @@ class Run:
 
     async def _outcome(self) -> TurnOutcome:
         more = {"approval": {"mode": "auto"}} if self._words.yes else None
-        options = options_from(self._words, resume=self._words.resume, more=more)
+        options = structs.replace(options_from(self._words, resume=self._words.resume, more=more), unattended=True)
         async with opened(options, Headless()) as services:
             services.bus.subscribe((self._lines or Printer(self._output)).take)
             services.bus.subscribe(self._spent.take)
@@ -123,10 +123,10 @@ class Run:
     def _refuse_unsafe(self, services: Services) -> None:
         """Nobody is there to be asked about each call, as settings that cannot be read demand."""
         found = services.handles.config.loaded(here(project=True))
-        if found.settings.approval.mode == "auto" and (missing := unenforced(found)):
+        if missing := relied_on(found):
             for text in missing:
                 self._output.note(f"smith: {text}")
-            text = "Nothing was run: what these settings forbid would not be kept from happening."
+            text = "Nothing was run: what these settings forbid would not be kept from happening. Take them out to run."
             raise failure("schema", "unsafe_settings", text)
         if not found.unsafe:
             return

@@ -10,7 +10,7 @@ from typing import Any
 from smith_server.cli.garbage import collect_later
 from smith_server.config.paths import places, project_root
 from smith_server.config.trees import over
-from smith_server.core.errors import failure
+from smith_server.core.errors import AgentFailure, failure
 from smith_server.runtime.composition import compose
 from smith_server.runtime.configured import wish_to_think
 from smith_server.runtime.handles import Face
@@ -63,8 +63,19 @@ async def begun(services: Services, words: argparse.Namespace, note: Callable[[s
     """
     root = here(project=True)
     if words.conversation:
-        return await services.sessions.get((await services.library.find(words.conversation)).id, root)
+        return await services.sessions.get(await _named(services, words.conversation), root)
     last = await services.library.last(root) if words.resume else ""
     if words.resume and not last:
         note("smith: this project has no conversation to go on with; this is a new one.")
     return await services.sessions.get(last, root)
+
+
+async def _named(services: Services, beginning: str) -> str:
+    """The id that begins so; where there is none, what lists them from a shell is told."""
+    try:
+        return (await services.library.find(beginning)).id
+    except AgentFailure as problem:
+        if problem.error.code != "not_found":
+            raise
+    text = f"There is no conversation {beginning!r}. In its project, `smith run /history` lists them."
+    raise failure("schema", "not_found", text)

@@ -47,4 +47,6 @@ def resumed(session: Session) -> str:
     """What a person recognises their conversation by."""
     said = [message.text for message in session.talk.messages if isinstance(message, UserMessage)]
     last = textwrap.shorten(said[-1] if said else "", 70, placeholder=" …")
-    return f"going on with {session.id[:8]}, {len(session.talk.messages)} messages. Your last prompt: {last}"
+    count = len(session.talk.messages)
+    length = f"{count} message" if count == 1 else f"{count} messages"
+    return f"going on with {session.id[:8]}, {length}. Your last prompt: {last}"

@@ -77,6 +77,15 @@ def unenforced(loaded: Loaded) -> tuple[str, ...]:
     )
 
 
+def relied_on(loaded: Loaded) -> tuple[str, ...]:
+    """What of `unenforced` a run with nobody there must not start without.
+
+    In the mode `prompt` calls that rules forbid are refused anyway; a sandbox that is not there is an error in any.
+    """
+    is_needed = loaded.settings.approval.mode == "auto" or loaded.settings.sandbox.enabled
+    return unenforced(loaded) if is_needed else ()
+
+
 def load(
     places: Places, project: Path, environ: Mapping[str, str], flags: dict[str, Any], explicit: Path | None = None
 ) -> Loaded:

@@ -85,8 +85,15 @@ def load(path: Path) -> Script:
     """The script in a file. Raises `AgentFailure` (`schema`, `bad_script`) for a file that holds none."""
     try:
         return parse(path.read_bytes())
-    except (OSError, msgspec.DecodeError, UnicodeError) as problem:
-        raise failure("schema", "bad_script", f"{path} is no script: {problem}. Correct the file.") from problem
+    except FileNotFoundError as problem:
+        text = f"SMITH_SCRIPT names {path}, which does not exist. Set it to the path of a script."
+        raise failure("schema", "bad_script", text) from problem
+    except OSError as problem:
+        text = f"SMITH_SCRIPT names {path}, which cannot be read: {problem.strerror}."
+        raise failure("schema", "bad_script", text) from problem
+    except (msgspec.DecodeError, UnicodeError) as problem:
+        text = f"{path}, which SMITH_SCRIPT names, is no script: {problem}. Correct the file."
+        raise failure("schema", "bad_script", text) from problem
 
 
 def parse(data: bytes) -> Script:

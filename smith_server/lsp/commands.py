@@ -8,6 +8,7 @@ from lsprotocol import types
 
 from smith_server.core.editor import Change, Editor
 from smith_server.core.ports import Approver
+from smith_server.core.printable import printable
 from smith_server.lsp import protocol
 from smith_server.lsp.actions import Actions
 from smith_server.lsp.approvals import MessageQuestions, answer
@@ -38,9 +39,8 @@ _SAID = {
 class LspFace:
     """The runtime's view of this face: an editor per conversation."""
 
-    name = "editor"
-
     def __init__(self, connection: Connection) -> None:
+        self.name = printable(connection.link.client.name) or "editor"
         self.proposals = Proposals(connection.link)
         self._buffers = Buffers(connection.documents, connection.link, self.proposals)
         self._made: dict[str, tuple[Session, Change, str]] = {}

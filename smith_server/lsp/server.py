@@ -138,12 +138,14 @@ class Server:
                 if (commands := self._loaded()) is not None:
                     await commands.close()
         except TimeoutError:
-            log.warning("the end took too long")
+            self._lose("The end took too long: what was said last may not be stored. Is the store locked?")
         except AgentFailure as problem:
-            self._is_lost = True
-            log.error("%s", problem.error.message)
-            told = types.ShowMessageParams(type=types.MessageType.Error, message=problem.error.message)
-            self._pygls.window_show_message(told)
+            self._lose(problem.error.message)
+
+    def _lose(self, text: str) -> None:
+        self._is_lost = True
+        log.error("%s", text)
+        self._pygls.window_show_message(types.ShowMessageParams(type=types.MessageType.Error, message=text))
 
     def _loaded(self) -> Commands | None:
         is_there = self._commands.done() and self._commands.exception() is None
@@ -208,6 +210,8 @@ class Server:
         )
 
     def _initialized(self, params: types.InitializedParams) -> None:
+        if self._loading is not None:
+            return
         client = self._connection.link.client
         if client.too_old:
             text = f"The smith plugin is too old for this server (protocol {protocol.VERSION}): update the plugin."

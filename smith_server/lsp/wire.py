@@ -106,9 +106,11 @@ class Wire(LanguageServerProtocol):
             self.handle_message(message)
 
     def _handle_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
-        """An answer to a question that was withdrawn meanwhile is passed over."""
+        """An answer to a question that was withdrawn meanwhile is passed over, and one to what the client asked."""
         asked = self._request_futures.get(msg_id)
-        if asked is not None and asked.done():
+        if isinstance(asked, asyncio.Task):
+            log.warning("the client answers its own request %r", msg_id)
+        elif asked is not None and asked.done():
             self._request_futures.pop(msg_id)
         else:
             super()._handle_response(msg_id, result, error)

@@ -78,7 +78,8 @@ class Bus:
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((self._emitted, future))
-        await future
+        # One that was ended amid it tells nobody any more.
+        await asyncio.wait([future, *([self._task] if self._task else [])], return_when=asyncio.FIRST_COMPLETED)
 
     async def _run(self) -> None:
         while True:

@@ -11,9 +11,11 @@ from functools import partial
 from pathlib import Path
 
 import apsw
+from msgspec import structs
 
 from smith_server.core.errors import AgentError, AgentFailure, agent_error
 from smith_server.core.events import Envelope, SessionStarted
+from smith_server.core.messages import AssistantMessage
 from smith_server.runtime.bus import ends_turn
 from smith_server.runtime.records import Records
 from smith_server.store import conversations, lease, turns
@@ -22,7 +24,7 @@ from smith_server.store.db import Database
 from smith_server.store.holder import Holder
 from smith_server.store.lease import Lease
 from smith_server.store.transaction import transaction
-from smith_server.store.writes import OpenTurn, Write
+from smith_server.store.writes import AddMessage, CloseTurn, OpenTurn, Write
 from smith_server.workspace.project import find_project
 
 SHOWN_SECONDS = 0.25
@@ -37,11 +39,14 @@ Trouble = Callable[[str, AgentError], None]
 class Journal:
     """The way of events into the store; see `runtime/bus.py` for who calls it."""
 
-    def __init__(self, database: Database, holder: Holder, face: str, trouble: Trouble) -> None:
+    def __init__(
+        self, database: Database, holder: Holder, face: str, trouble: Trouble, *, unattended: bool = False
+    ) -> None:
         self._database = database
         self._holder = holder
         self._face = face
         self._trouble = trouble
+        self._unattended = unattended
         self._records = Records(holder)
         self._backlog: list[Write] = []
         self._storing: list[Write] = []
@@ -127,7 +132,8 @@ class Journal:
         if error.code == "lease_lost":
             lost = error.data["conversation"]
             self.look_on(lost)
-            self._trouble(lost, error)
+            told = f"{error.message} What came after that is not stored."
+            self._trouble(lost, structs.replace(error, message=told))
         return [write for write in writes if write.conversation not in self._left]
 
     def _apply(self, writes: list[Write], ends: bool, connection: apsw.Connection) -> None:
@@ -135,7 +141,9 @@ class Journal:
             for write in writes:
                 if isinstance(write, OpenTurn) and not write.job:
                     self._create(connection, write.conversation)
-                    self._use(connection, write.conversation, write.prompt)
+                    _entitle(connection, write.conversation, write.prompt)
+                if _answers(write) if self._unattended else isinstance(write, OpenTurn) and not write.job:
+                    self._use(connection, write.conversation)
             tokens = {name: held.token for name, held in self.leases.items()}
             turns.apply(connection, writes, full_sync=ends, tokens=tokens)
 
@@ -149,13 +157,11 @@ class Journal:
         conversations.create(connection, Header(name, root, project_id=identity))
         self.leases[name] = lease.take(connection, name, self._holder, self._face)
 
-    def _use(self, connection: apsw.Connection, name: str, prompt: str) -> None:
-        """The first turn of a conversation gives it a title; each makes it the one to go on with."""
+    def _use(self, connection: apsw.Connection, name: str) -> None:
+        """Make it the one to go on with: each turn does, where nobody looks on only one that is answered."""
         header = conversations.get(connection, name)
         if header is None:
             return
-        if not header.title:
-            conversations.set_title(connection, name, _title(prompt))
         last = conversations.pointer(connection, header.root)
         if last == name:
             return
@@ -168,6 +174,24 @@ class Journal:
         if not self._told and (waits := [*self._storing, *self._backlog]):
             self._told = True
             self._trouble(waits[0].conversation, error)
+
+
+def _answers(write: Write) -> bool:
+    """Whether it is of a turn that did not fail before there was an answer."""
+    match write:
+        case AddMessage(message=message, job=""):
+            return isinstance(message, AssistantMessage)
+        case CloseTurn(state=state, job=""):
+            return state != "error"
+        case _:
+            return False
+
+
+def _entitle(connection: apsw.Connection, name: str, prompt: str) -> None:
+    """The first turn of a conversation gives it a title."""
+    header = conversations.get(connection, name)
+    if header is not None and not header.title:
+        conversations.set_title(connection, name, _title(prompt))
 
 
 def _title(prompt: str) -> str:

@@ -18,7 +18,8 @@ class Options(Struct, frozen=True):
     with, whatever was chosen for them before. `resume` tells whether the first conversation of a project is its
     last one; None leaves that to `terminal.resume`. `conversation` is the id, or the begin of it, of the one that this
     process begins with instead. `service_handles` replaces services by name: what is handed in
-    is not made. `chance` is where chance comes from in this process.
+    is not made. `chance` is where chance comes from in this process. `unattended`: nobody looks on, so a conversation
+    that fails before it was answered is not the one to go on with.
     """
 
     places: Places
@@ -31,6 +32,7 @@ class Options(Struct, frozen=True):
     service_handles: Mapping[str, Any] = {}
     model: str = ""
     chance: Chance = random.random
+    unattended: bool = False
 
     @property
     def settings_file(self) -> Path:

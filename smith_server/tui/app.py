@@ -108,6 +108,11 @@ class TerminalSession:
             self._surface.give_back()
             self.finish()
 
+    def abandon_at_once(self) -> None:
+        """As `abandon`, where nothing of `run` will go on: the modes of the terminal first, which always can be set."""
+        self._surface.restore_modes()
+        self.abandon()
+
     def finish(self) -> None:
         """Write what came to its end after the last frame."""
         self._surface.print(self._exchange.transcript.finished(self._surface.size.columns))
@@ -171,8 +176,10 @@ class TerminalSession:
             case "leave":
                 self.leave()
             case "end":
-                self.abandon()
-                os._exit(INTERRUPTED)
+                try:
+                    self.abandon_at_once()
+                finally:
+                    os._exit(INTERRUPTED)
 
     def end_of_input(self) -> None:
         if self._entry.text:

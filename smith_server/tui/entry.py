@@ -136,17 +136,23 @@ class Reader:
             after_render=lambda _: on_frame(),
         )
         self._app.ttimeoutlen = self._app.timeoutlen = ESCAPE_SECONDS
+        self._is_stopped = False
 
     async def run(self) -> None:
         """Until `stop`, or until the terminal is gone."""
         try:
-            await self._app.run_async(handle_sigint=False, set_exception_handler=False)
+            await self._app.run_async(self._begun, handle_sigint=False, set_exception_handler=False)
         except EOFError:
             return
 
     def stop(self) -> None:
-        """End it; may be called more than once."""
+        """End it; may be called more than once, and before it runs."""
+        self._is_stopped = True
         if self._app.is_running and not self._app.is_done:
+            self._app.exit()
+
+    def _begun(self) -> None:
+        if self._is_stopped:
             self._app.exit()
 
     def changed(self) -> None:

@@ -6,9 +6,11 @@ Knows rows and keys, and no conversation.
 import asyncio
 import os
 import signal
+import termios
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import TextIO
+from contextlib import suppress
+from typing import Any, TextIO
 
 from rich.text import Text
 
@@ -16,7 +18,7 @@ from smith_server.tui import kitty, spinner, theme
 from smith_server.tui.curtain import Curtain
 from smith_server.tui.keyboard import Keyboard
 from smith_server.tui.pager import Pager
-from smith_server.tui.screen import Frame, Screen
+from smith_server.tui.screen import END, Frame, Screen
 from smith_server.tui.tty import Size, Tty
 
 _KEPT_ROWS = 400
@@ -42,6 +44,9 @@ class Surface:
         self._above: list[Text] = []
         self._clears = False
         self._ticking: asyncio.TimerHandle | None = None
+        self._modes: list[Any] | None = None
+        with suppress(OSError, termios.error):
+            self._modes = termios.tcgetattr(stdin)
 
     @property
     def size(self) -> Size:
@@ -142,9 +147,17 @@ class Surface:
         if self._pager is not None:
             self._pager.close()
         self.curtain.stop()
+        # A frame may have been cut off amid itself.
+        self._tty.write(END)
         self._screen.erase()
         self._tty.write(_PASTES_OFF)
         self.is_given_back = True
+
+    def restore_modes(self) -> None:
+        """Its modes as they were when this was made; of a terminal that is gone there are none."""
+        if self._modes is not None:
+            with suppress(OSError, termios.error):
+                termios.tcsetattr(self.keyboard.fileno(), termios.TCSANOW, self._modes)
 
     def print(self, rows: Sequence[Text]) -> None:
         """Write rows below everything, with no frame."""

@@ -1,4 +1,4 @@
-"""Tables of markdown with their columns under each other, as text. Code is left alone."""
+"""Tables of markdown with their columns under each other, as text. Code stays, and what is indented."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ def aligned(body: Lines) -> Lines:
     at = 0
     while at < len(lines):
         stop = at
-        while stop < len(lines) and lines[stop].lstrip().startswith("|") and not body.code[stop]:
+        while stop < len(lines) and lines[stop].startswith("|") and not body.code[stop]:
             stop += 1
         if stop - at > 1 and all(map(_RULE.fullmatch, _cells(lines[at + 1]))):
             lines[at:stop] = _table(lines[at:stop])

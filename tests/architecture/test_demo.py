@@ -33,4 +33,6 @@ def test_the_demo_runs_through_with_an_empty_home_and_the_paths_of_the_system(tm
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("checked: ") == 18
+    assert [line for line in done.stdout.splitlines() if len(line) > 80] == []
+    assert "tools/demo/script.json" in done.stdout
     assert [path.name for path in tmp_path.iterdir() if path.name != ".cache"] == []

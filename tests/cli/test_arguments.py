@@ -79,7 +79,9 @@ def test_flags_may_stand_anywhere_and_a_prompt_is_what_holds_a_blank(line: str, 
         ("--json|-y", "there is no prompt."),
         ("run|x|--think|--no-think", "argument --no-think: not allowed with argument --think"),
         ("serve|--think", "unrecognized arguments: --think"),
-        ("chat|--json", "unrecognized arguments: --json"),
+        ("chat|--json", "unrecognized arguments: --json. `smith chat --help` lists the flags"),
+        ("run|x|--yess", "unrecognized arguments: --yess. Did you mean --yes? `smith run --help` lists the flags"),
+        ("chat|--resum=3f", "unrecognized arguments: --resum=3f. Did you mean --resume?"),
         ("chat|hello", "`smith chat` takes no prompt"),
         ("chat|--|hello", "`smith chat` takes no prompt"),
         ("run|--bogus|x", "unrecognized arguments: --bogus"),
@@ -109,3 +111,19 @@ def test_help_and_version_go_to_standard_output(line: str, capsys: pytest.Captur
     out, err = capsys.readouterr()
     assert (ending.value.code, err) == (0, "")
     assert "smith" in out
+
+
+@pytest.mark.parametrize("line", ["run", "run|-", "-y", "--json", "run|--yes|-", "run|-|--json"])
+def test_a_run_that_names_no_prompt_takes_what_is_piped(line: str) -> None:
+    assert parse(words(line), lambda: "fix it").prompt == "fix it"
+
+
+@pytest.mark.parametrize(
+    ("line", "prompt"),
+    [("run|fix", "fix"), ("run|--|-", "-"), ("run|-|a list", "- a list"), ("fix it", "fix it"), ("chat", "")],
+)
+def test_what_is_piped_is_left_alone_beside_a_prompt(line: str, prompt: str) -> None:
+    def piped() -> str:
+        raise AssertionError("it was read")
+
+    assert parse(words(line), piped).prompt == prompt

@@ -233,6 +233,27 @@ async def test_only_continue_goes_on_with_the_last_conversation(world: World) ->
     assert third.lines[-1]["turn"] == "t000002"
 
 
+async def test_a_run_that_failed_before_an_answer_is_not_the_one_to_go_on_with(world: World) -> None:
+    world.script(GOOD, loop=True)
+    good = (await smith(world, "run", "--json", "one")).lines[-1]["conversation"]
+    world.script([{"error": {"code": "auth"}}])
+    failed = await smith(world, "run", "--json", "two")
+    assert (failed.code, failed.lines[-1]["conversation"] != good) == (1, True)
+    world.script(GOOD)
+    on = await smith(world, "run", "-c", "--json", "three")
+    assert (on.lines[-1]["conversation"], on.lines[-1]["turn"]) == (good, "t000002")
+    assert "1 message   two" in (await smith(world, "run", "/history")).out
+
+
+async def test_a_run_that_failed_behind_an_answer_is_the_one_to_go_on_with(world: World) -> None:
+    world.script([{"call": "read", "arguments": {"path": "."}}], [{"error": {"code": "auth"}}])
+    failed = await smith(world, "run", "--json", "one")
+    world.script(GOOD)
+    on = await smith(world, "run", "-c", "--json", "two")
+    assert (failed.code, on.code, on.lines[-1]["turn"]) == (1, 0, "t000002")
+    assert on.lines[-1]["conversation"] == failed.lines[-1]["conversation"]
+
+
 async def test_continue_without_a_conversation_says_so_and_begins_one(world: World) -> None:
     world.script(GOOD)
     done = await smith(world, "run", "-c", "hi")
@@ -250,7 +271,7 @@ async def test_the_begin_of_an_id_is_enough_to_go_on_with_a_conversation(world: 
     assert (chat.code, f"smith chat --resume {first[:8]}." in chat.err) == (0, True)
     wrong = await smith(world, "run", "--resume", "NONE", "five")
     assert (wrong.code, wrong.out) == (1, "")
-    assert wrong.err == "smith: There is no conversation 'NONE'. /history lists them.\n"
+    assert wrong.err == ("smith: There is no conversation 'NONE'. In its project, `smith run /history` lists them.\n")
 
 
 async def test_a_folder_that_is_gone_is_told(world: World) -> None:
@@ -318,3 +339,50 @@ async def test_what_is_forbidden_and_would_not_be_kept_from_happening_stops_an_u
     assert (done.code, done.out) == (1, "")
     assert "is not enforced by this version" in done.err
     assert not (world.root / "ran").exists()
+
+
+@pytest.mark.parametrize("more", [(), ("--yes",)], ids=["prompt", "auto"])
+async def test_an_unattended_run_does_not_start_in_a_sandbox_that_is_not_there(
+    world: World, more: tuple[str, ...]
+) -> None:
+    world.script([{"text": "It ran."}])
+    world.settings("[sandbox]\nenabled = true\n")
+    done = await smith(world, "run", *more, "hi")
+    assert (done.code, done.out) == (1, "")
+    assert "`sandbox.enabled` is not enforced by this version" in done.err
+    assert "Nothing was run" in done.err
+
+
+async def test_a_rule_stops_no_run_that_refuses_what_nobody_allowed(world: World) -> None:
+    world.script([{"text": "It ran."}])
+    world.settings('[approval]\ndeny = ["bash(rm *)"]\n')
+    done = await smith(world, "run", "hi")
+    assert (done.code, done.out) == (0, "It ran.\n")
+
+
+@pytest.mark.parametrize("words", ["run", "run -", "--json"])
+async def test_a_prompt_comes_from_standard_input(world: World, words: str) -> None:
+    world.script(GOOD)
+    done = await shell(world, f"printf 'say (\\xc3\\xa9)\\nit\\n\\n' | $smith {words}")
+    assert done.code == 0, done.err
+    assert (await smith(world, "run", "-c", "/export talk.jsonl")).code == 0
+    assert r'"say (\u00e9)\nit"' in (world.root / "talk.jsonl").read_text(encoding="utf-8")
+
+
+async def test_a_run_with_nothing_on_standard_input_has_no_prompt(world: World) -> None:
+    for line in ("$smith run", "printf '' | $smith run -", "$smith run <&-", "echo | $smith -y"):
+        done = await shell(world, line)
+        assert (done.code, done.out) == (1, "")
+        assert "there is no prompt" in done.err
+
+
+async def test_more_on_standard_input_than_a_prompt_may_hold_is_refused(world: World) -> None:
+    done = await shell(world, "head -c 10000001 /dev/zero | $smith run")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("smith: The prompt on standard input is above 10,000,000 bytes.")
+
+
+async def test_what_is_piped_beside_a_prompt_is_not_read(world: World) -> None:
+    world.script(GOOD)
+    done = await shell(world, "mkfifo way; exec 3<>way; $smith run hi <&3")
+    assert (done.code, done.out) == (0, "All is well.\n")

@@ -205,6 +205,18 @@ async def test_a_long_lock_is_told_once_and_what_was_said_is_stored_when_it_is_g
     assert await messages(world, client) == 10
 
 
+@pytest.mark.slow
+async def test_what_a_lock_keeps_from_being_stored_until_the_end_is_said_at_the_end(world: World) -> None:
+    path = await used(world)
+    client = await world.server()
+    await client.run("smith.turn", text="before")
+    async with held(path, "hold_writing"):
+        assert (await client.run("smith.turn", text="during"))["stop_reason"] == "completed"
+        assert await client.stop() == 1
+    told = [params["message"] for method, params in client.notes if method == "window/showMessage"]
+    assert any("may not be stored" in text or "is lost" in text for text in told)
+
+
 async def messages(world: World, client: Client) -> int:
     """How many messages of the client's conversation another process finds after its end."""
     conversation = client.events[0]["conversation"]

@@ -122,6 +122,27 @@ async def test_the_old_holder_of_what_was_taken_over_looks_on_when_it_is_used_ag
     assert (await second.run("smith.turn", text="mine", conversation=forked["conversation"]))["turn"] == "t000004"
 
 
+async def test_who_goes_on_in_a_project_is_told_which_editor_has_its_conversation_and_what_to_do(world: World) -> None:
+    world.script(GOOD, loop=True)
+    first = await world.server(clientInfo={"name": "Neovim"})
+    name = (await first.run("smith.turn", text="first"))["conversation"]
+    second = await world.server()
+    await second.run("smith.turn", text="hi")
+    notice = await second.event("notice")
+    assert f"Conversation {name[:8]} is open in Neovim (process {first.process.pid}" in notice["text"]
+    assert f"/load {name[:8]} shows it here" in notice["text"]
+    assert (await second.run("smith.slash", line=f"/load {name[:8]}"))["data"]["conversation"] == name
+    for said in ("This conversation goes on here.", "This conversation is yours already."):
+        answer = await second.run("smith.slash", line="/take-over", conversation=name)
+        assert answer["text"].startswith(said)
+    with pytest.raises(RpcError) as caught:
+        await first.run("smith.turn", text="lost?", conversation=name)
+    assert caught.value.data["code"] == "read_only"
+    failed = await first.event("session_failed")
+    assert "/take-over goes on with it here" in failed["error"]["message"]
+    assert "not stored" not in failed["error"]["message"]
+
+
 async def test_the_old_holder_of_what_was_taken_over_cannot_rename_it_and_learns_why(world: World) -> None:
     first, name = await begun(world, GOOD)
     second = await world.server()

@@ -91,6 +91,31 @@ async def test_initialize_is_taken_once_and_again_only_after_it_failed(raw: Raw,
     await works(raw, world)
 
 
+async def test_initialized_brings_the_services_up_once(raw: Raw, world: World) -> None:
+    await raw.client.initialize(world.root)
+    raw.message(method="initialized", params={})
+    raw.message(method="initialized", params={})
+    await works(raw, world)
+
+
+@pytest.mark.parametrize("answer", [{"result": None}, {"error": -1}, {"error": {"code": 1, "message": "x"}}])
+async def test_an_answer_to_a_request_of_ones_own_disturbs_nothing(
+    raw: Raw, world: World, answer: dict[str, Any]
+) -> None:
+    await raw.client.initialize(world.root)
+    position = {"textDocument": {"uri": "file:///x"}, "position": {"line": 0, "character": 0}}
+    asked = {"id": "own", "method": "textDocument/completion", "params": position}
+    good = {"id": "good", "method": "workspace/executeCommand", "params": {"command": "smith.cancel"}}
+    raw.feed(
+        b"".join(
+            frame(json.dumps({"jsonrpc": "2.0", **each}).encode()) for each in (asked, {"id": "own", **answer}, good)
+        )
+    )
+    await raw.answered("good")
+    await raw.answered("own")
+    await works(raw, world)
+
+
 async def test_nothing_but_exit_is_taken_after_shutdown(raw: Raw, world: World) -> None:
     await raw.client.initialize(world.root)
     await raw.client.request("shutdown", None)

@@ -485,6 +485,17 @@ def test_without_a_server_that_completes_the_key_does_nothing(emacs: Emacs, serv
     assert server.commands("smith.complete") == []
 
 
+@pytest.mark.parametrize("command", ["smith", "smith-health"])
+def test_a_line_of_a_narrow_window_goes_on_in_the_next_row(
+    emacs: Emacs, server: TestServer, chat: Chat, command: str
+) -> None:
+    emacs.keys(ESC + "x" + command + RET)
+    until(lambda: command == "smith" or emacs.lisp("(derived-mode-p 'special-mode)"))
+    emacs.lisp("(progn (window-resize nil (- 33 (window-total-width)) t) (window-total-width))")
+    assert until(lambda: emacs.lisp("(window-total-width)") < 40)
+    assert emacs.lisp("(null (truncated-partial-width-window-p))")
+
+
 def test_help_and_health_answer(emacs: Emacs, server: TestServer, chat: Chat) -> None:
     emacs.keys("\x08m")
     until(lambda: "smith-cancel" in emacs.lisp('(with-current-buffer "*Help*" (buffer-string))'))

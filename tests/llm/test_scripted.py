@@ -156,10 +156,26 @@ BAD = ["", "3", '[[{"txt": "a"}]]', '[[{"text": "a", "wait": 1}]]', "[[{}]]", '{
 def test_a_script_that_is_none_is_refused_with_its_place(data: str, tmp_path: Path) -> None:
     file = tmp_path / "script.json"
     file.write_text(data, encoding="utf-8")
-    for path in (file, tmp_path / "missing.json"):
-        with pytest.raises(AgentFailure) as caught:
-            ScriptedProvider.of_file(path)
-        assert (caught.value.error.code, str(path) in caught.value.error.message) == ("bad_script", True)
+    with pytest.raises(AgentFailure) as caught:
+        ScriptedProvider.of_file(file)
+    assert caught.value.error.code == "bad_script"
+    assert caught.value.error.message.startswith(f"{file}, which SMITH_SCRIPT names, is no script: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("missing.json", "does not exist. Set it to the path of a script."), ("", "cannot be read: Is a directory.")],
+    ids=["missing", "a folder"],
+)
+def test_a_script_that_cannot_be_read_is_told_with_the_variable_that_names_it(
+    name: str, why: str, tmp_path: Path
+) -> None:
+    with pytest.raises(AgentFailure) as caught:
+        ScriptedProvider.of_file(tmp_path / name)
+    assert (caught.value.error.code, caught.value.error.message) == (
+        "bad_script",
+        f"SMITH_SCRIPT names {tmp_path / name}, which {why}",
+    )
 
 
 def test_the_example_in_the_documentation_is_a_script() -> None:

@@ -50,9 +50,23 @@ def test_a_prompt_is_sent_from_insert_mode(editor: TestEditor, server: TestServe
 
 
 def test_the_keys_are_a_key_away(editor: TestEditor, server: TestServer, chat: int) -> None:
+    editor.nvim.ui_try_resize(80, 24)
     editor.keys("g?")
     until(lambda: editor.nvim.current.buffer.name.endswith("doc/smith.txt"))
     assert "*smith-keys*" in editor.nvim.current.line
+    assert all(window.height > 7 for window in editor.nvim.windows)
+
+
+def test_a_prompt_that_is_refused_comes_back_and_typing_goes_on_at_its_end(
+    editor: TestEditor, server: TestServer, chat: int
+) -> None:
+    editor.keys("imy question<C-s>")
+    until(lambda: server.commands("smith.turn"))
+    sent = [message for message in list(server.received) if message.get("method") == "workspace/executeCommand"][-1]
+    server.send({"id": sent["id"], "error": {"code": -32803, "message": "Somebody else has it."}})
+    until(lambda: editor.lines(chat)[-1] == "my question")
+    editor.keys(" and more")
+    assert until(lambda: editor.lines(chat)[-1] == "my question and more")
 
 
 def test_an_empty_prompt_is_not_sent(editor: TestEditor, server: TestServer, chat: int) -> None:

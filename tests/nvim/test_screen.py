@@ -150,6 +150,32 @@ def test_a_resumed_chat_says_how_to_send_in_its_empty_prompt_until_something_is_
 
 
 @pytest.mark.parametrize(
+    ("columns", "told"),
+    [(32, f"{HINTS[0]} · {HINTS[3]}"), (60, f"{HINTS[0]} · {HINTS[2]} · {HINTS[3]}"), (90, " · ".join(HINTS))],
+)
+def test_the_empty_prompt_of_a_resumed_chat_says_how_to_send_stop_and_get_help_where_there_is_room(
+    editor: TestEditor, server: TestServer, chat: int, columns: int, told: str
+) -> None:
+    editor.nvim.command(f"{columns}wincmd |")
+    turn(server, "before")
+    sees(editor, told)
+
+
+def test_when_text_goes_away_its_rows_are_filled_from_above(editor: TestEditor, server: TestServer, chat: int) -> None:
+    turn(server, "go")
+    server.event("llm_output_delta", message="m1", text="".join(f"a{i}\n" for i in range(60)))
+    sees(editor, "a59")
+    editor.keys("i" + "word " * 240 + "end")
+    sees(editor, "end")
+    editor.keys("<C-s>")
+    until(lambda: editor.lines(chat)[-1] == "")
+    turn(server, "x")
+    height = "return vim.api.nvim_win_text_height(0, { start_row = vim.fn.line('w0') - 1 }).all"
+    room = editor.nvim.current.window.height - 1
+    until(lambda: room - 3 <= editor.lua(height) <= room, lambda: editor.lua(height))
+
+
+@pytest.mark.parametrize(
     ("columns", "bar"),
     [
         (40, " smith · ready"),

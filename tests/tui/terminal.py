@@ -158,6 +158,26 @@ class Terminal:
     def signals(self, number: signal.Signals) -> None:
         self._child.send_signal(number)
 
+    def stops_reading(self) -> None:
+        """From now on it takes no output."""
+        self._is_over = True
+        self._reader.join(5)
+
+    def is_full(self) -> bool:
+        """Whether it takes no more output."""
+        return not select.select([], [self._slave], [], 0)[1]
+
+    def closes(self) -> None:
+        """Its window is closed."""
+        self.stops_reading()
+        os.close(self._slave)
+        os.close(self._master)
+        self._slave, self._master = os.openpty()
+
+    def ends(self) -> int:
+        """Wait for the end, whatever became of the terminal; the exit code."""
+        return self._child.wait(SECONDS)
+
     def code(self) -> int:
         """Wait for the end; the exit code. Everything is as it was before."""
         try:

@@ -2,7 +2,10 @@
 
 import secrets
 import signal
+import time
+from pathlib import Path
 
+import apsw
 import pytest
 
 from tests.e2e.processes import living
@@ -418,3 +421,60 @@ def test_a_second_signal_ends_at_once_and_gives_the_terminal_back(world: World) 
         terminal.signals(signal.SIGTERM)
         terminal.signals(signal.SIGTERM)
         assert terminal.code() == 143
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_a_window_that_is_closed_while_signals_come_leaves_no_process(world: World, number: signal.Signals) -> None:
+    world.script([{"text": "Hello there.\n"}])
+    with Terminal(world) as terminal:
+        terminal.ready()
+        terminal.signals(number)
+        terminal.closes()
+        terminal.signals(signal.SIGHUP)
+        assert terminal.ends() in (128 + number, 129)
+
+
+def test_a_signal_that_comes_while_a_session_begins_ends_it(world: World) -> None:
+    world.script([{"text": "Hello there.\n"}])
+    with Terminal(world) as terminal:
+        terminal.ready()
+        terminal.presses("ctrl-d")
+        assert terminal.code() == 0
+    store = apsw.Connection(str(next(world.home.rglob("smith.db"))))
+    store.execute("BEGIN EXCLUSIVE")
+    with Terminal(world) as terminal:
+        terminal.until("it takes signals", lambda: takes(terminal.pid, signal.SIGTERM))
+        terminal.signals(signal.SIGTERM)
+        store.execute("ROLLBACK")
+        assert terminal.code() == 143
+
+
+def takes(process: int, number: signal.Signals) -> bool:
+    """Whether a process has a handler for a signal."""
+    status = Path(f"/proc/{process}/status").read_text()
+    caught = int(status.partition("SigCgt:")[2].split()[0], 16)
+    return bool(caught >> (number - 1) & 1)
+
+
+def test_ctrl_c_as_often_as_one_likes_gives_the_terminal_back_whole(world: World) -> None:
+    world.script([{"text": "Hello there.\n"}])
+    with Terminal(world) as terminal:
+        terminal.ready()
+        for _ in range(3):
+            terminal.signals(signal.SIGINT)
+        assert terminal.code() in (0, 130)
+
+
+def test_a_terminal_that_takes_no_output_keeps_nobody_from_ending_it(world: World) -> None:
+    world.script([{"text": "word " * 200_000, "size": 200, "delay": 0.001}])
+    with Terminal(world) as terminal:
+        terminal.ready()
+        terminal.sends("go")
+        terminal.sees("word word")
+        terminal.stops_reading()
+        terminal.until("no room for more output", terminal.is_full)
+        terminal.signals(signal.SIGTERM)
+        # Two that come at one moment are one.
+        time.sleep(0.3)
+        terminal.signals(signal.SIGTERM)
+        assert terminal.ends() == 143

@@ -126,6 +126,13 @@ def test_a_call_is_a_line_and_its_outcome_another() -> None:
     assert (shown.above, shown.below) == (["✗ bash make", "    exit code 2 (2.3 s)"], [])
 
 
+def test_one_line_before_the_last_ones_is_no_lines() -> None:
+    shown = Shown(60)
+    shown.take(events.CallStarted("k", "bash", '{"command": "make"}', "make"))
+    shown.take(events.CallProgressed("k", "".join(f"step {at}\n" for at in range(6))))
+    assert shown.below[1] == "    … 1 line before"
+
+
 @pytest.mark.parametrize(("count", "last"), [(3, "    +2"), (30, "    edited")])
 def test_a_short_diff_is_shown_and_a_long_one_is_not(count: int, last: str) -> None:
     shown = Shown(60)

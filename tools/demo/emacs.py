@@ -13,7 +13,8 @@ from run import HERE, variables_for
 
 SAID = f"""\
 smith demo in Emacs: the server, the edits and the commands are real.
-The model is not: its words are a written script ({HERE.name}/emacs.json). Ask it anything, three times.
+The model is not: its words are a written script (tools/{HERE.name}/emacs.json).
+Ask it anything, three times.
 """
 
 

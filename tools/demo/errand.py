@@ -28,7 +28,7 @@ def errand(folder: Path, variables: Mapping[str, str], visible: bool) -> list[st
         session.wait_for("Enter sends")
         session.keys(f"{PROMPT}\r")
         session.wait_for(WAITS)
-        check("while the explorer waits for its model, the session says whom it waits for", True)
+        check("while the explorer waits, the session says whom it waits for", True)
         session.wait_for("explorer: read prices.py")
         check("what the explorer does is shown in the line of its call", True)
         session.wait_for(FOUND)

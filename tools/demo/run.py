@@ -15,8 +15,9 @@ from scenes import SCENES, Story
 
 HERE = Path(__file__).resolve().parent
 SAID = f"""\
-smith demo: Neovim, the server, the edits, the commands and the session in the terminal are real.
-The model is not: its words are written beforehand ({HERE.name}/script.json and dispatch.json).
+smith demo: Neovim, the server, the edits, the commands and the session in the
+terminal are real. The model is not: its words are written beforehand
+(tools/{HERE.name}/script.json and dispatch.json).
 """
 
 

@@ -8,6 +8,7 @@ from smith_server.runtime.commands.result import Result
 from smith_server.runtime.offered import Listed
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
+from smith_server.store.conversations import Header
 
 _MOST_DIGITS = 6
 _MOST_MODELS = 8
@@ -41,6 +42,8 @@ async def fork(rest: str, session: Session, services: Services) -> Result:
 async def take_over(rest: str, session: Session, services: Services) -> Result:
     """Go on here with this conversation, which another process writes; it is read-only there from then on."""
     found = await services.sessions.take_over(session.id)
+    if found is session:
+        return Result("This conversation is yours already. One that is open elsewhere: /load ID, then /take-over.")
     return Result("This conversation goes on here.", {"conversation": found.id})
 
 
@@ -75,11 +78,7 @@ async def history(rest: str, session: Session, services: Services) -> Result:
     rows = await services.library.listed(session.root, int(rest or 20))
     if not rows:
         return Result("No conversation is stored for this project.")
-    lines = [
-        f"{row.id[:8]}  {time.strftime('%Y-%m-%d %H:%M', time.localtime(row.updated))}"
-        f"  {row.message_count:>4} messages  {row.title or '(empty)'}{'  (this one)' if row.id == session.id else ''}"
-        for row in rows
-    ]
+    lines = [f"{_row(each)}{'  (this one)' if each.id == session.id else ''}" for each in rows]
     return Result("\n".join(lines), {"conversations": [row.id for row in rows]})
 
 
@@ -145,7 +144,7 @@ async def clear(rest: str, session: Session, services: Services) -> Result:
     """Empty the conversation; its usage and its notes stay."""
     _idle(session)
     count = await services.clear(session)
-    return Result(f"{count} messages are gone.", {"conversation": session.id})
+    return Result(f"{_messages(count)} {'is' if count == 1 else 'are'} gone.", {"conversation": session.id})
 
 
 async def compact(rest: str, session: Session, services: Services) -> Result:
@@ -154,7 +153,7 @@ async def compact(rest: str, session: Session, services: Services) -> Result:
     if not record.steps:
         return Result("There is nothing that could be shortened.")
     told = {"summary": len(record.covered), "dropped": len(record.dropped)}
-    steps = ", ".join(f"{name} ({told[name]} messages)" if name in told else name for name in record.steps)
+    steps = ", ".join(f"{name} ({_messages(told[name])})" if name in told else name for name in record.steps)
     return Result(
         f"From {record.before:,} to {record.after:,} tokens: {steps}.",
         {"before": record.before, "after": record.after, "steps": list(record.steps)},
@@ -170,3 +169,12 @@ def _option(name: str, rest: str) -> tuple[bool, str]:
 def _idle(session: Session) -> None:
     if session.busy:
         raise failure("policy", "turn_active", "A turn is running. Cancel it first.")
+
+
+def _row(header: Header) -> str:
+    day = time.strftime("%Y-%m-%d %H:%M", time.localtime(header.updated))
+    return f"{header.id[:8]}  {day}  {_messages(header.message_count, 4):<13}  {header.title or '(empty)'}"
+
+
+def _messages(count: int, width: int = 0) -> str:
+    return f"{count:>{width}} {'message' if count == 1 else 'messages'}"

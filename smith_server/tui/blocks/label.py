@@ -60,7 +60,7 @@ def last_lines(text: str, limit: int) -> Iterator[str]:
     lines = split_lines(text)
     first = max(len(lines) - limit, 0)
     if first:
-        yield indent(f"… {first} lines before")
+        yield indent(f"… {first} {'line' if first == 1 else 'lines'} before")
     yield from (indent(line) for line in lines[first:])
 
 

@@ -24,7 +24,7 @@ local here = session.here
 local function give_back(chat, self, text, message)
   local turn = self:conversation() and self:conversation().turn
   if not (turn and turn.text == input.spoken(text)) and chat.input:text() == '' then
-    chat.input:set(text)
+    chat.input:put(text)
   end
   self:take({ kind = 'agent_error', error = { message = message } })
 end

@@ -11,11 +11,12 @@ function M.prepare()
   end
 end
 
---- Opens the page at `tag`.
+--- Opens the page at `tag`, below everything else: the chat keeps its rows as far as there is room for both.
 ---@param tag string
 function M.open(tag)
   M.prepare()
-  vim.cmd.help(tag)
+  vim.cmd.help({ tag, mods = { split = 'botright' } })
+  vim.api.nvim_win_set_height(0, math.floor(vim.o.lines / 2))
 end
 
 return M

@@ -1,4 +1,4 @@
--- Tables of markdown with their columns under each other, as text. Code is left alone.
+-- Tables of markdown with their columns under each other, as text. Code stays, and what is indented.
 
 local M = {}
 
@@ -125,7 +125,7 @@ function M.aligned(body)
   local lines, at, changed = vim.list_extend({}, body.lines), 1, false
   while at <= #lines do
     local stop = at
-    while lines[stop] and lines[stop]:find('^%s*|') and not body.code[stop] do
+    while lines[stop] and lines[stop]:find('^|') and not body.code[stop] do
       stop = stop + 1
     end
     if stop - at > 1 and is_divider(lines[at + 1]) then

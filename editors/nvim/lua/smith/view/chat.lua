@@ -120,15 +120,16 @@ local function draw_now(self)
   self:forget_changes(false)
   self.drawn_at = uv.now()
   guard.mark(self)
-  if self.moved then
-    self.moved = false
-    local typed = self.input:text() ~= ''
-    for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
-      -- Somebody who types already stays where they are.
-      if not (typed and self.input:has_cursor(win)) then
-        self.input:go_to_end(win)
-        layout.show_end(win)
-      end
+  local moved, typed = self.moved, self.input:text() ~= ''
+  self.moved = false
+  for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
+    local types = self.input:has_cursor(win)
+    -- Somebody who types already stays where they are.
+    if moved and not (typed and types) then
+      self.input:go_to_end(win)
+      layout.show_end(win)
+    elseif types then
+      layout.fill(win)
     end
   end
 end

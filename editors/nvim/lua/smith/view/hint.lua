@@ -14,12 +14,13 @@ local HELP = {
   { 'help', 'shows the keys' },
 }
 
+---@param left_out table<string, true>? keys that need not be told
 ---@return string[] the most useful first
-local function parts()
+local function parts(left_out)
   local all = {}
   for _, pair in ipairs(HELP) do
     local key = config.values.keys[pair[1]]
-    if key then
+    if key and not (left_out and left_out[pair[1]]) then
       all[#all + 1] = ('%s %s'):format(key, pair[2])
     end
   end
@@ -43,7 +44,20 @@ function M.lines(width)
   return lines
 end
 
---- Shows the first line of it in the empty prompt of a chat that has text above, or takes it away.
+-- As much of it as one line has room for; that the help is there is told before the rest.
+---@param width integer
+---@return string
+local function in_one_line(width)
+  for _, left_out in ipairs({ {}, { send = true }, { send = true, cancel = true } }) do
+    local line = table.concat(parts(left_out), JOIN)
+    if vim.fn.strdisplaywidth(line) <= width then
+      return line
+    end
+  end
+  return parts()[1] or ''
+end
+
+--- Shows a line of it in the empty prompt of a chat that has text above, or takes it away.
 ---@param chat smith.Chat
 function M.show(chat)
   local wanted = not chat.sent and chat.draw.rows > 0 and chat.input:text() == ''
@@ -54,7 +68,7 @@ function M.show(chat)
   chat.hint = wanted
   local row = chat.draw.rows
   if wanted and row < api.nvim_buf_line_count(chat.buf) then
-    local text = { { M.lines(chat.draw.width)[1] or '', 'SmithDetail' } }
+    local text = { { in_one_line(chat.draw.width), 'SmithDetail' } }
     api.nvim_buf_set_extmark(chat.buf, SPACE, row, 0, { virt_text = text, virt_text_pos = 'overlay' })
   end
 end

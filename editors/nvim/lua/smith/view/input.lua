@@ -47,17 +47,22 @@ function Input:set(text)
   api.nvim_buf_set_lines(self.buf, self.first(), -1, false, lines)
 end
 
---- Puts the prompt `text` there unless something is being typed.
+--- Puts `text` there; typing goes on behind it.
 ---@param text string
-function Input:offer(text)
-  if self:text() ~= '' then
-    return
-  end
-  self:set(M.typed(text))
+function Input:put(text)
+  self:set(text)
   for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
     if api.nvim_win_get_cursor(win)[1] > self.first() then
       self:go_to_end(win)
     end
+  end
+end
+
+--- Puts the prompt `text` there unless something is being typed.
+---@param text string
+function Input:offer(text)
+  if self:text() == '' then
+    self:put(M.typed(text))
   end
 end
 

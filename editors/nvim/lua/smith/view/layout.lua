@@ -106,6 +106,16 @@ function M.show_end(win)
   end)
 end
 
+--- Scrolls a window back whose last rows are empty while text has gone out of it above.
+---@param win integer
+function M.fill(win)
+  local top = vim.fn.line('w0', win)
+  local room = api.nvim_win_get_height(win) - 1
+  if top > 1 and api.nvim_win_text_height(win, { start_row = top - 1 }).all < room then
+    M.show_end(win)
+  end
+end
+
 --- Closes the windows of this tab page that show `buf`; the last window of all stays.
 ---@param buf integer
 function M.close(buf)
