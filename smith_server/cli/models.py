@@ -33,11 +33,28 @@ async def _listed(words: argparse.Namespace, output: Output) -> int:
     except AgentFailure as problem:
         output.note(f"smith: {problem.error.message}")
         return FAILED
-    if found.problem:
+    if found.problem and found.models:
         output.note(f"smith: {found.problem}\nsmith: {_source(found)}")
+    elif found.problem:
+        output.note(f"smith: {found.problem}")
+    if not found.models and not words.json:
+        output.answer(f"none: {_nothing(found)}\n")
+        return 0
     lines = map(_json, found.models) if words.json else _table(found.models)
     output.answer("".join(f"{line}\n" for line in lines))
     return 0
+
+
+def _nothing(found: Offered) -> str:
+    """Why there is no model, and what to do."""
+    name = found.provider
+    if name == "scripted":
+        return "the scripted provider answers from its script and has no models."
+    if found.problem:
+        return f"{name} could not be asked, and nothing is known of it. Name a model with `-m` or `default_model`."
+    if name == "ollama":
+        return "this Ollama has no model yet. `ollama pull NAME` brings one."
+    return f"{name} lists no models. Name one with `-m` or `default_model`."
 
 
 def _source(found: Offered) -> str:
@@ -64,8 +81,7 @@ def _table(entries: tuple[Entry, ...]) -> Iterator[str]:
     width = max(len(row[0]) for row in rows)
     for name, *rest in rows:
         yield f"{name:<{width}}" + "".join(f"{each:>12}" for each in rest)
-    if entries:
-        yield "Prices are in US dollars per million tokens."
+    yield "Prices are in US dollars per million tokens."
 
 
 def _row(entry: Entry) -> tuple[str, ...]:

@@ -1,6 +1,8 @@
 """What a provider offers: its models with their facts and prices, as it says now or as it was known before."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from difflib import get_close_matches
 from functools import partial
 
 import msgspec
@@ -16,6 +18,8 @@ from smith_server.llm.provider import HttpProvider
 
 MOST_ASKED = 40
 """Of so many models of an Ollama each is asked about."""
+
+MOST_NEAR = 5
 
 _facts: Callable[..., Awaitable[Mapping[str, Model]]] = late("smith_server.llm.model_facts:facts")
 
@@ -36,6 +40,40 @@ class Offered(Struct, frozen=True):
     models: tuple[Entry, ...]
     at: float | None = None
     problem: str = ""
+
+
+class Listed(Struct, frozen=True):
+    """The names of the models of a provider, as far as they are known without waiting; none where nothing is known.
+
+    `is_whole` when it has no others.
+    """
+
+    provider: str = ""
+    names: tuple[str, ...] = ()
+    is_whole: bool = False
+
+    def has(self, name: str) -> bool:
+        """Whether a name may be one of them: a tag or a variant behind a colon may be left out or be there."""
+        return not self.names or bool({name, name.partition(":")[0], f"{name}:latest"} & set(self.names))
+
+    def near(self, name: str) -> Sequence[str]:
+        """Those that a name may have been meant for, the nearest first."""
+        inside = [each for each in self.names if name.lower() in each.lower()]
+        return list(dict.fromkeys([*get_close_matches(name, self.names), *inside]))[:MOST_NEAR]
+
+
+async def listed(provider: HttpProvider, catalog: Catalog, named: Sequence[str]) -> Listed:
+    """What is known of the models of a provider; an Ollama is asked. `named` are those that the person's settings name,
+    which count as offered."""
+    preset = provider.preset
+    await catalog.load()
+    told = catalog.names(preset)
+    if preset.name == "ollama":
+        with suppress(AgentFailure):
+            told = await provider.models()
+    names = told or built_in_names(preset.name)
+    is_whole = preset.compact or (bool(told) and preset.name != "custom")
+    return Listed(preset.name, tuple(dict.fromkeys([*names, *named])) if names else (), is_whole)
 
 
 async def offered(provider: HttpProvider, catalog: Catalog, settings: Settings) -> Offered:

@@ -28,7 +28,7 @@ from smith_server.runtime.configured import configured, thoughtless
 from smith_server.runtime.key_command import KeyCommands
 from smith_server.runtime.models import BUILT_IN, Asked, Selected, installed, provider_settings, select_model
 from smith_server.runtime.offer import ServerOffer
-from smith_server.runtime.offered import Offered, offered, tariff_of, unpriced
+from smith_server.runtime.offered import Listed, Offered, listed, offered, tariff_of, unpriced
 from smith_server.runtime.options import Options
 from smith_server.runtime.provider_choice import Choice, Surroundings, choose_provider
 
@@ -129,8 +129,7 @@ class Providers:
 
     def known(self, settings: Settings) -> Sequence[str]:
         """For completion: the models that the settings name, and those that the providers in use are known to offer."""
-        named = [*settings.models.values(), settings.default_model]
-        named += [provider_settings(settings, name).model for name in PRESETS]
+        named = _named(settings)
         presets = {choice.preset.name: choice.preset for choice, _ in self._built.values()}
         settled = self._around.settled(settings)
         if settled in PRESETS and settled not in presets:
@@ -149,6 +148,16 @@ class Providers:
             choice = await self._choice(settings)
         await self._catalog.load()
         return await offered(self._build(choice), self._catalog, settings)
+
+    async def listed(self, settings: Settings) -> Listed:
+        """The names of the models of the provider of the next turn, as far as they are known at once."""
+        if settings.defaults.provider == "scripted":
+            return Listed("scripted")
+        try:
+            choice = await choose_provider(settings, self._around)
+        except AgentFailure:
+            return Listed()
+        return await listed(self._build(choice), self._catalog, [name for name in _named(settings) if name])
 
     async def chosen(self, settings: Settings) -> str:
         """The name of the provider of the next turn, "" when there is none yet."""
@@ -279,3 +288,9 @@ class Providers:
                 )
             self._scripted = _scripted(Path(path))
         return self._scripted
+
+
+def _named(settings: Settings) -> list[str]:
+    """The models that the settings name; "" where they name none."""
+    named = [*settings.models.values(), settings.default_model]
+    return named + [provider_settings(settings, name).model for name in PRESETS]

@@ -262,3 +262,38 @@ async def test_output_limit_and_temperature_of_a_model_are_sent(
         assert (await smith(world, "run", "-p", name, "go")).code == 0
     (body,) = model.bodies
     assert {key: body[key] for key in sent} == sent
+
+
+async def test_a_model_that_its_provider_does_not_offer_is_refused_with_those_that_are_near(
+    world: World, net: Internet
+) -> None:
+    world.environ[ROUTER] = "sk-test-0123456789"
+    net.models = [{"id": "qwen/qwen3.8-max"}, {"id": "qwen/qwen3.8-mini"}, {"id": "z/other"}]
+    assert (await smith(world, "models")).code == 0
+
+    refused = await smith(world, "run", "/model qwen/qwen3.8-maxi")
+    assert "openrouter offers no model qwen/qwen3.8-maxi. Did you mean qwen/qwen3.8-max, qwen/qwen3.8-mini?" in (
+        refused.err
+    )
+    for name in ("z/other", "z/other:free"):
+        taken = await smith(world, "run", f"/model {name}")
+        assert f"The model is {name} from the next request on." in taken.out
+    shown = await smith(world, "run", "/model")
+    assert "openrouter offers qwen/qwen3.8-max, qwen/qwen3.8-mini, z/other." in shown.out
+    assert "/model NAME takes another one" in shown.out
+
+
+async def test_a_model_of_a_provider_that_was_never_asked_is_taken_with_a_doubt(world: World, net: Internet) -> None:
+    world.environ[ANTHROPIC] = "sk-test-0123456789"
+    done = await smith(world, "run", "/model claude-sonnet-55")
+    assert (
+        "The model is claude-sonnet-55 from the next request on. anthropic is not known to offer a model " in done.out
+    )
+    assert "Did you mean claude-sonnet-5" in done.out
+
+
+async def test_a_list_without_models_says_why(world: World, net: Internet) -> None:
+    world.environ["SMITH_PROVIDER"] = "ollama"
+    net.pulled = []
+    done = await smith(world, "models")
+    assert (done.code, done.out) == (0, "none: this Ollama has no model yet. `ollama pull NAME` brings one.\n")

@@ -10,6 +10,7 @@ from smith_server.config.schema.models import Defaults, LlmConfig
 from smith_server.core.events import Event
 from smith_server.policy.roles import ROLES
 from smith_server.runtime.models import NOTHING_ASKED, Selected
+from smith_server.runtime.offered import Listed
 from smith_server.runtime.options import Options
 from smith_server.runtime.providers import Providers, Wish
 
@@ -80,3 +81,35 @@ async def test_what_is_missing_is_known_before_anything_is_sent(
     missing = await providers.lacking(settings)
     assert (told in missing, bool(missing)) == (True, bool(told))
     await providers.close()
+
+
+@pytest.mark.parametrize(
+    ("environ", "settings", "listed"),
+    [
+        ({}, Settings(defaults=Defaults(provider="local")), Listed("local", ("gemma-3-270m",), True)),
+        ({}, Settings(defaults=Defaults(provider="ollama"), default_model="mine"), Listed("ollama")),
+        ({}, Settings(llm_config=LlmConfig(api_url="http://127.0.0.1:1/v1")), Listed("custom")),
+        ({"OPENAI_API_KEY": "k"}, Settings(default_model="mine"), Listed("openai", ("gpt-5.6-luna", "mine"))),
+    ],
+    ids=["local", "no ollama answers", "own address", "built in"],
+)
+async def test_what_a_provider_offers_is_known_as_far_as_nothing_is_waited_for(
+    tmp_path: Path, environ: dict[str, str], settings: Settings, listed: Listed
+) -> None:
+    providers = Providers(Options(Places(tmp_path, tmp_path, tmp_path), {**DEAD, **environ}))
+    assert await providers.listed(settings) == listed
+    await providers.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "has", "near"),
+    [
+        ("gemma4", True, ["gemma4:latest"]),
+        ("qwen:free", True, ["qwen"]),
+        ("gema4:latest", False, ["gemma4:latest"]),
+        ("nope", False, []),
+    ],
+)
+def test_a_name_may_go_without_its_tag_and_else_has_those_that_are_near(name: str, has: bool, near: list[str]) -> None:
+    listed = Listed("ollama", ("gemma4:latest", "qwen"), True)
+    assert (listed.has(name), list(listed.near(name))[:1]) == (has, near)

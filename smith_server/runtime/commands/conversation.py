@@ -3,12 +3,15 @@
 import time
 
 from smith_server.core.errors import failure
+from smith_server.core.printable import printable
 from smith_server.runtime.commands.result import Result
+from smith_server.runtime.offered import Listed
 from smith_server.runtime.services import Services
 from smith_server.runtime.session import Session
 from smith_server.store.conversations import Header
 
 _MOST_DIGITS = 6
+_MOST_MODELS = 8
 
 
 async def new(rest: str, session: Session, services: Services) -> Result:
@@ -97,14 +100,36 @@ async def role(rest: str, session: Session, services: Services) -> Result:
 
 async def model(rest: str, session: Session, services: Services) -> Result:
     """Show the model, or use another one for this conversation from the next request on, also within a turn."""
+    settings = services.handles.config.settings(session.root)
+    listed = await services.handles.model.listed(settings)
     if not rest:
-        used = services.standing(session.id).model
-        return Result(session.model or used or "The configured one; its name stands in the first answer.")
-    provider = await services.handles.model.chosen(services.handles.config.settings(session.root))
+        used = session.model or services.standing(session.id).model
+        used = used or "The configured one; its name stands in the first answer."
+        return Result("\n".join([used, *_offer(listed), "/model NAME takes another one; `smith models` lists them."]))
+    doubt = "" if listed.has(rest) else _doubt(rest, listed)
+    if doubt and listed.is_whole:
+        raise failure("schema", "unknown_model", f"{doubt} `smith models` reads and lists them anew.")
+    provider = await services.handles.model.chosen(settings)
     session.model, session.provider = rest, provider
     await services.keep(session)
     await services.library.set_model(session.id, rest, provider)
-    return Result(f"The model is {rest} from the next request on.")
+    return Result(" ".join(filter(None, (f"The model is {rest} from the next request on.", doubt))))
+
+
+def _offer(listed: Listed) -> list[str]:
+    """The first models of a provider in a line, if any is known."""
+    if not listed.names:
+        return []
+    more = len(listed.names) - _MOST_MODELS
+    tail = f" and {more} more" if more > 0 else ""
+    return [f"{listed.provider} offers {', '.join(listed.names[:_MOST_MODELS])}{tail}."]
+
+
+def _doubt(name: str, listed: Listed) -> str:
+    near = listed.near(name)
+    meant = f" Did you mean {', '.join(near)}?" if near else ""
+    known = "offers no" if listed.is_whole else "is not known to offer a"
+    return f"{listed.provider} {known} model {printable(name)}.{meant}"
 
 
 async def rename(rest: str, session: Session, services: Services) -> Result:
