@@ -186,12 +186,18 @@ class Terminal:
             raise AssertionError(f"it does not end\n{self.text}") from None
         assert termios.tcgetattr(self._slave) == self._modes
         # What was written last may still be on its way to us.
+        self.until("nothing more to read for a moment", lambda: all(self._is_read() for _ in range(4)))
         self.until("brackets around pastes off", lambda: self._is_off(b"2004"))
         self.until("the other screen left", lambda: self._is_off(b"1049"))
         assert not self._is_ours or b"\x1b[?25l" not in self.raw
         assert objects(self.pid) == []
         assert "Traceback" not in self.text
         return code
+
+    def _is_read(self) -> bool:
+        time.sleep(0.03)
+        with self._lock:
+            return not select.select([self._master], [], [], 0)[0]
 
     def _is_off(self, mode: bytes) -> bool:
         return self.raw.rfind(b"\x1b[?" + mode + b"h") <= self.raw.rfind(b"\x1b[?" + mode + b"l")

@@ -37,7 +37,7 @@ def test_an_answer_streams_into_the_scrollback_and_ctrl_d_leaves_everything_as_i
         assert terminal.code() == 0
         assert "❯ hi\n\nTitle\n\nHello there.\n\n• one\n• two\n" in terminal.text
         assert terminal.text.count("Hello there.") == 1
-        assert "smith: to go on: smith chat -c" in terminal.text
+        terminal.sees("smith: to go on: smith chat -c")
         assert terminal.commands == []
 
 
