@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from functools import partial
 
 import msgspec
@@ -22,6 +21,7 @@ MOST_ASKED = 40
 MOST_NEAR = 5
 
 _facts: Callable[..., Awaitable[Mapping[str, Model]]] = late("smith_server.llm.model_facts:facts")
+_close: Callable[[str, Sequence[str]], list[str]] = late("difflib:get_close_matches")
 
 
 class Entry(Struct, frozen=True):
@@ -59,7 +59,7 @@ class Listed(Struct, frozen=True):
     def near(self, name: str) -> Sequence[str]:
         """Those that a name may have been meant for, the nearest first."""
         inside = [each for each in self.names if name.lower() in each.lower()]
-        return list(dict.fromkeys([*get_close_matches(name, self.names), *inside]))[:MOST_NEAR]
+        return list(dict.fromkeys([*_close(name, self.names), *inside]))[:MOST_NEAR]
 
 
 async def listed(provider: HttpProvider, catalog: Catalog, named: Sequence[str]) -> Listed:
